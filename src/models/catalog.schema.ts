@@ -136,6 +136,7 @@ const quirks = z.strictObject({
   dropMessageFields: z.array(label).optional(),
   acceptMessageFields: z.array(label).optional(),
   joinTextParts: z.boolean().optional(),
+  jsonSchemas: z.boolean().optional(),
   shortToolCallIds: z.boolean().optional(),
   reasoningEfforts: z.record(label, label).optional(),
   minTemperature: z.number().min(0).max(2).optional(),

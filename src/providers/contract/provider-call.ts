@@ -75,6 +75,8 @@ export interface Quirks {
   readonly reasoningEfforts?: Readonly<Record<string, string>>;
   /** Lower temperatures are raised to it: it refuses zero, which many clients send. */
   readonly minTemperature?: number;
+  /** `false`: of response formats it has JSON mode only, and refuses schemas. */
+  readonly jsonSchemas?: boolean;
   /** Takes `response_format` as a chat has it, instead of `text.format`; for the Responses API (Perplexity). */
   readonly chatResponseFormat?: boolean;
   /** It lists its sources beside the choices, as hosts of Sonar do; they become annotations of the message. */

@@ -36,6 +36,7 @@ const REFUSED: readonly [string, Partial<ChatRequest>, ModelFeatures?][] = [
   ['verbosity', { verbosity: 'low' }],
   ['service_tier', { service_tier: 'priority' }],
   ['service_tier', { service_tier: 'flex' }],
+  ['web_search_options', { web_search_options: {} }],
   ['speed', { speed: 'fast' }],
   ['inference_geo', { inference_geo: 'us' }],
   ['thinking', { thinking: { type: 'disabled' } }],

@@ -10,7 +10,7 @@ import { toSupportedSchema } from './schema-keywords';
 import { isThinking, type Reasoning, toReasoning } from './thinking';
 import { cacheControlOf } from './to-content';
 import { toConversation, type ToolStep } from './to-messages';
-import { isForced, toTools } from './tools';
+import { isForced, toTools, withCalledTools } from './tools';
 
 /** Upstream requires a limit; for models whose limit the catalogue does not state. */
 const DEFAULT_MAX_TOKENS = 8_192;
@@ -27,7 +27,6 @@ const REFUSED = [
   'audio',
   'functions',
   'function_call',
-  'web_search_options',
   'thinking',
   'output_config',
   'speed',
@@ -35,6 +34,12 @@ const REFUSED = [
   'container',
   'mcp_servers',
 ];
+
+/**
+ * Fields that other upstreams have, and that are left out here since the answer means the same: deployments which the
+ * request requires to have them are elsewhere.
+ */
+export const DROPPED: readonly string[] = ['seed', 'prediction'];
 
 /** What a request becomes, before earlier reasoning is added. */
 export interface TranslatedRequest {
@@ -56,7 +61,7 @@ export function toMessagesRequest(request: ChatRequest, traits: Traits): Transla
   const { system, messages, toolSteps } = toConversation(request.messages, features);
   // Behind the caller's own blocks, whose cache it does not change.
   if (wantsJsonObject(request)) system.push(JSON_INSTRUCTION);
-  const tools = toTools(request, features);
+  const tools = withCalledTools(toTools(request, features), messages);
   const maxTokens = outputLimit(request, maxOutputTokens);
   const forced = isForced(tools.tool_choice);
   const reasoning = toReasoning({ effort: request['reasoning_effort'], forced, maxTokens }, features);

@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../contract/chat';
 import type { ModelFeatures } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
-import type { UpstreamTool, UpstreamToolChoice } from './messages-format';
+import type { UpstreamMessage, UpstreamTool, UpstreamToolChoice } from './messages-format';
 import { toSupportedSchema } from './schema-keywords';
 import { cacheControlOf } from './to-content';
 
@@ -33,6 +33,21 @@ export function toTools(
     return { tools: offered, tool_choice: { ...(wanted ?? { type: 'auto' }), disable_parallel_tool_use: true } };
   }
   return { tools: offered, ...(wanted !== null && { tool_choice: wanted }) };
+}
+
+/**
+ * Upstream refuses a conversation with tool calls if the request has no tools
+ * (https://github.com/anthropics/anthropic-sdk-python/issues/494), as clients leave them out to end a tool loop. The tools
+ * that were called are then declared, and must not be called again.
+ */
+export function withCalledTools(fields: ToolFields, messages: readonly UpstreamMessage[]): ToolFields {
+  if (fields.tools !== undefined) return fields;
+  const names = new Set(
+    messages.flatMap(({ content }) => content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []))),
+  );
+  if (names.size === 0) return fields;
+  const tools = [...names].map((name): UpstreamTool => ({ name, input_schema: { type: 'object' } }));
+  return { tools, tool_choice: { type: 'none' } };
 }
 
 export function isForced(choice: UpstreamToolChoice | null | undefined): boolean {

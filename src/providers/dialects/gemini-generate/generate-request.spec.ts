@@ -323,7 +323,7 @@ describe('toGenerateRequest refuses before sending', () => {
     ['a verbosity', { verbosity: 'low' }, UNKNOWN, 'verbosity'],
     ['a tier with another price', { service_tier: 'flex' }, UNKNOWN, 'service_tier'],
     ['legacy functions', { functions: [{ name: 'f' }] }, UNKNOWN, 'functions'],
-    ['hosted search', { web_search_options: { search_context_size: 'low' } }, UNKNOWN, 'web_search_options'],
+    ['hosted search', { web_search_options: {} }, UNKNOWN, 'web_search_options'],
     ['fields of the deployment', { seed: 1 }, { features: {}, quirks: { rejectFields: ['seed'] } }, 'seed'],
     ['an effort that the model lacks', { reasoning_effort: 'none' }, MODERN, 'reasoning_effort'],
     ['an effort without a level', { reasoning_effort: 'max' }, UNKNOWN, 'reasoning_effort'],

@@ -10,7 +10,7 @@ import { toTools } from './request-tools';
 export type GenerateTraits = DeploymentTraits & Pick<ProviderCall, 'maxOutputTokens'>;
 
 /** Fields without a counterpart that change the answer. */
-const REFUSED_FIELDS = ['logit_bias', 'functions', 'function_call', 'web_search_options'];
+const REFUSED_FIELDS = ['logit_bias', 'functions', 'function_call'];
 /** Every current model refuses values other than zero: https://github.com/google-gemini/cookbook/issues/1290 */
 const PENALTIES = ['presence_penalty', 'frequency_penalty'];
 

@@ -102,14 +102,14 @@ export function checkSupport(request: ChatRequest, { features, quirks }: Deploym
     throw unsupported('tool_choice', 'tool_choice requires a tool call, but the request has no tools.');
   }
   if (features.logprobs === false && request['logprobs'] === true) throw unsupported('logprobs');
-  checkResponseFormat(request['response_format'], features);
+  checkResponseFormat(request['response_format'], features, quirks);
   checkReasoningEffort(request['reasoning_effort'], features);
   if (features.vision === false) checkNoImages(request);
 }
 
 /**
- * The fields that must not be dropped silently, at any upstream: those that it rejects, and a service tier with another
- * price, which would be charged at the standard one.
+ * The fields that must not be dropped silently, at any upstream: those that it rejects, a service tier with another price,
+ * which would be charged at the standard one, and web search, which has a price of its own. An empty object asks for it too.
  * @throws ProviderError `validation_failed` with `param`
  */
 export function checkNoRejectedFields(
@@ -120,6 +120,7 @@ export function checkNoRejectedFields(
   if (tier != null && !STANDARD_SERVICE_TIERS.has(tier)) {
     throw unsupported('service_tier', 'Only the standard service_tier is offered: auto or default.');
   }
+  if (request['web_search_options'] != null) throw unsupported('web_search_options');
   for (const field of rejectFields) {
     if (field === 'parallel_tool_calls' && !hasTools(request)) continue;
     if (!isUnused(field, request[field])) throw unsupported(field);
@@ -140,10 +141,10 @@ function forcesCall(choice: unknown): boolean {
   return choice != null && choice !== 'auto' && choice !== 'none';
 }
 
-function checkResponseFormat(format: unknown, features: ModelFeatures): void {
+function checkResponseFormat(format: unknown, features: ModelFeatures, { jsonSchemas }: Quirks): void {
   if (!isJsonObject(format)) return;
   // A catalogue row with JSON mode that does not mention schemas describes a model without them.
-  const schemas = features.json_schema ?? features.json_object !== true;
+  const schemas = jsonSchemas !== false && (features.json_schema ?? features.json_object !== true);
   if (format['type'] === 'json_schema' && !schemas) {
     throw unsupported('response_format', 'This model does not support response_format json_schema.');
   }

@@ -16,7 +16,7 @@ export function toInputItems(messages: readonly ChatMessage[], quirks: Quirks, e
     switch (message.role) {
       case 'assistant':
         refuse(message, ['name', 'audio', 'function_call'], quirks, param);
-        return toAnswerItems(message, earlier.get(firstCallId(message) ?? '') ?? [], customCalls);
+        return toAnswerItems(message, earlier.get(firstCallId(message) ?? '') ?? [], customCalls, param);
       case 'tool':
         return [toResultItem(message, customCalls, param)];
       case 'function':
@@ -58,7 +58,8 @@ function toTurnItems(turn: readonly InputItem[], earlier: EarlierSteps): readonl
   const steps = earlier.get(String(calls[0]?.['call_id']));
   if (steps === undefined) return turn;
   const messages = turn.filter(({ type }) => type === 'message');
-  return inOrder(messages, new Map(calls.map((call) => [String(call['call_id']), call])), steps);
+  const callsById = new Map(calls.map((call) => [String(call['call_id']), call]));
+  return callsById.size === calls.length ? inOrder(messages, callsById, steps) : turn;
 }
 
 function roleOf({ role }: Pick<ChatMessage, 'role'>, { developerRole }: Quirks): string {
@@ -87,10 +88,15 @@ function toPart(part: JsonObject, param: string): JsonObject {
   }
 }
 
-function toAnswerItems(message: ChatMessage, steps: readonly Step[], customCalls: Set<string>): JsonObject[] {
+function toAnswerItems(
+  message: ChatMessage,
+  steps: readonly Step[],
+  customCalls: Set<string>,
+  param: string,
+): JsonObject[] {
   const text = answerText(message);
   const messages = text === '' ? [] : [{ type: 'message', role: 'assistant', content: text }];
-  return inOrder(messages, toCallItems(message['tool_calls'], customCalls), steps);
+  return inOrder(messages, toCallItems(message['tool_calls'], customCalls, `${param}.tool_calls`), steps);
 }
 
 /**
@@ -138,10 +144,11 @@ function answerText({ content, refusal }: ChatMessage): string {
 }
 
 /** By call id. Without item ids, which would require the stored reasoning of the call. */
-function toCallItems(toolCalls: unknown, customCalls: Set<string>): Map<string, JsonObject> {
+function toCallItems(toolCalls: unknown, customCalls: Set<string>, param: string): Map<string, JsonObject> {
   const items = new Map<string, JsonObject>();
-  for (const call of (Array.isArray(toolCalls) ? toolCalls : []) as readonly JsonObject[]) {
+  for (const [at, call] of ((Array.isArray(toolCalls) ? toolCalls : []) as readonly JsonObject[]).entries()) {
     const id = String(call['id']);
+    if (items.has(id)) throw unsupported(`${param}[${at}].id`, 'Two calls of one message have the same id.');
     const { custom, function: called } = call;
     if (isJsonObject(custom)) {
       customCalls.add(id);

@@ -260,7 +260,7 @@ it.each<[string, Partial<ChatRequest>]>([
   ['functions', { functions: [{ name: 'f' }] }],
   ['audio', { audio: { voice: 'alloy', format: 'wav' } }],
   ['modalities', { modalities: ['text', 'audio'] }],
-  ['web_search_options', { web_search_options: { search_context_size: 'low' } }],
+  ['web_search_options', { web_search_options: {} }],
   ['previous_response_id', { previous_response_id: 'resp_1' }],
   ['conversation', { conversation: 'conv_1' }],
   ['max_tokens', { max_tokens: 15 }],
@@ -276,6 +276,10 @@ it.each<[string, Partial<ChatRequest>]>([
         { role: 'assistant', function_call: { name: 'f', arguments: '' } },
       ],
     },
+  ],
+  [
+    'messages[0].tool_calls[1].id',
+    { messages: [{ role: 'assistant', content: null, tool_calls: [toolCall('a'), toolCall('a', 'other')] }] },
   ],
   ['messages[0].audio', { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }],
   [

@@ -21,6 +21,8 @@ export class DeepSeekProvider extends OpenAiFormatProvider {
         reasoningReplay: true,
         // https://github.com/BerriAI/litellm/issues/6642
         joinTextParts: true,
+        // https://github.com/llm-exe/llm-exe/issues/662
+        jsonSchemas: false,
         rejectFields: ['logit_bias', 'parallel_tool_calls'],
         dropFields: [...OPENAI_PLATFORM_FIELDS, 'seed'],
       },
