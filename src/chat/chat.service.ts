@@ -12,6 +12,7 @@ import {
   type PromptMeasure,
   promptTokens,
   providerFields,
+  requiredAcceptance,
   requiredSupport,
   requireTarget,
   textUsage,
@@ -99,7 +100,7 @@ export class ChatInference {
     this.imagesOf(asked.chat, asked.context);
     return {
       input: this.inputOf(asked),
-      assertSupportedBy: (candidate) => chatOf(candidate).assertSupported?.(asked.chat, candidate),
+      assertSupportedBy: assertingChat(asked.chat),
     };
   }
 
@@ -109,9 +110,16 @@ export class ChatInference {
     const prompt = measureChat(chat);
     const inputTokens = promptTokens(prompt, this.ratios.of(model));
     const estimate = textUsage(inputTokens, outputLimit(chat, model, this.defaultMaxOutputTokens));
-    const supports = requiredSupport(target.routing, chat);
-    const streamed = chat.stream === true;
-    return { ...target, operation, streamed, estimate, prompt, traits: { tools: hasTools(chat) }, supports };
+    return {
+      ...target,
+      operation,
+      streamed: chat.stream === true,
+      estimate,
+      prompt,
+      traits: { tools: hasTools(chat) },
+      supports: requiredSupport(target.routing, chat),
+      refuses: requiredAcceptance(target.routing, assertingChat(chat)),
+    };
   }
 
   /** `null` without image URLs. @throws GatewayError `ssrf_blocked`, `validation_failed` with `param` */
@@ -269,4 +277,9 @@ export function withUsage(json: string, bill: Bill, ending: string): PricedText 
     head: `${json.slice(0, -1)},"usage":${usage.slice(0, -1)},"x_llm_cost_micro":`,
     tail: `}}${ending}`,
   };
+}
+
+/** @throws ProviderError for what the candidate's provider refuses */
+function assertingChat(chat: ChatRequest): (candidate: Candidate) => void {
+  return (candidate) => chatOf(candidate).assertSupported?.(chat, candidate);
 }

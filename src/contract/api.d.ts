@@ -1024,7 +1024,7 @@ export interface components {
              */
             strategy?: "priority" | "price" | "latency" | "throughput" | "weighted" | "smart" | null;
             max_price?: components["schemas"]["MaxPrice"];
-            /** @description Skip providers that would drop a field of the request. */
+            /** @description Skip providers that would drop or refuse a part of the request. */
             require_parameters?: boolean | null;
             /** @description Timeout of the whole request, over all attempts. */
             timeout_ms?: number | null;

@@ -22,6 +22,7 @@ import type { ModelCatalogService } from '../models/model-catalog.service';
 import type { RoutingDto } from '../models/routing/routing.dto';
 import { SAMPLING_FIELDS } from '../providers/contract/chat';
 import type { ModelFeatures } from '../providers/contract/provider-call';
+import { ProviderError } from '../providers/contract/provider-error';
 import { inputTokensOf, NO_USAGE, type UsageVector } from '../providers/contract/usage';
 import type { Candidate, InferenceInput } from './inference.types';
 
@@ -111,18 +112,38 @@ export function requiredSupport(routing: RoutingDto | null, request: ProviderReq
   return (candidate) => supportsParameters(request, candidate);
 }
 
+/** The same for what the provider of a candidate refuses itself; `undefined` when not set. */
+export function requiredAcceptance(
+  routing: RoutingDto | null,
+  assertSupportedBy: (candidate: Candidate) => void,
+): InferenceInput['refuses'] {
+  if (routing?.require_parameters !== true) return undefined;
+  return (candidate) => {
+    try {
+      assertSupportedBy(candidate);
+      return false;
+    } catch (error) {
+      if (error instanceof ProviderError) return true;
+      throw error;
+    }
+  };
+}
+
 /**
  * Whether a candidate supports every parameter of a request (`routing.require_parameters`). A feature must be listed in
  * the catalogue; any other field is supported unless the deployment is known to reject or drop it.
  */
-export function supportsParameters(request: ProviderRequest, { features, quirks }: Candidate): boolean {
+export function supportsParameters(request: ProviderRequest, { features, quirks, model }: Candidate): boolean {
   const { dropFields = [], rejectFields = [] } = quirks;
   for (const field in request) {
     if (!isUsed(field, request[field])) continue;
     if (dropFields.includes(field) || rejectFields.includes(field)) return false;
     if (!hasFeature(field, request[field], features)) return false;
   }
-  return features.vision === true || !hasImages(request);
+  const parts = partTypes(request);
+  if (parts.has('image_url') && features.vision !== true) return false;
+  if (parts.has('file') && !model.inputModalities.includes('pdf')) return false;
+  return !parts.has('input_audio') || model.inputModalities.includes('audio');
 }
 
 function hasFeature(field: string, value: unknown, features: ModelFeatures): boolean {
@@ -159,10 +180,13 @@ function isUsed(field: string, value: unknown): boolean {
   return value != null && !(Array.isArray(value) && value.length === 0);
 }
 
-function hasImages({ messages }: ProviderRequest): boolean {
-  return ((messages ?? []) as readonly { content?: unknown }[]).some(
-    ({ content }) =>
-      Array.isArray(content) && content.some((part: { type?: unknown } | null) => part?.type === 'image_url'),
+/** The types of the parts of all messages. */
+function partTypes({ messages }: ProviderRequest): ReadonlySet<unknown> {
+  const contents = ((messages ?? []) as readonly { content?: unknown }[]).map(({ content }) => content);
+  return new Set(
+    contents.flatMap((content) =>
+      Array.isArray(content) ? content.map((part: { type?: unknown } | null) => part?.type) : [],
+    ),
   );
 }
 

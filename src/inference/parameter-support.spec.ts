@@ -1,6 +1,7 @@
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
+import { unsupported } from '../providers/kit/unsupported';
 import type { Candidate } from './inference.types';
-import { requiredSupport, supportsParameters } from './inference-input';
+import { requiredAcceptance, requiredSupport, supportsParameters } from './inference-input';
 
 const ABLE: ModelFeatures = {
   tools: true,
@@ -11,12 +12,18 @@ const ABLE: ModelFeatures = {
   completions: true,
   dimensions: true,
 };
-const supports = (fields: object, features: ModelFeatures, quirks: Quirks = {}): boolean =>
+const supports = (
+  fields: object,
+  features: ModelFeatures,
+  quirks: Quirks = {},
+  inputModalities: readonly string[] = ['text'],
+): boolean =>
   supportsParameters({ model: 'v/one', messages: [{ role: 'user', content: 'hi' }], ...fields }, {
     features,
     quirks,
+    model: { inputModalities },
   } as Candidate);
-const image = [{ role: 'user', content: [{ type: 'text' }, { type: 'image_url' }] }];
+const showing = (type: string) => [{ role: 'user', content: [{ type: 'text' }, { type }] }];
 
 describe('require_parameters', () => {
   it.each<[string, object]>([
@@ -24,12 +31,32 @@ describe('require_parameters', () => {
     ['parallel_tool_calls', { parallel_tool_calls: true }],
     ['json_schema', { response_format: { type: 'json_schema' } }],
     ['logprobs', { logprobs: true }],
-    ['images', { messages: image }],
+    ['images', { messages: showing('image_url') }],
     ['suffix', { suffix: 'the end' }],
     ['dimensions', { dimensions: 8 }],
   ])('requires the catalogue to list %s', (_feature, fields) => {
     expect(supports(fields, ABLE)).toBe(true);
     expect(supports(fields, {})).toBe(false);
+  });
+
+  it.each([
+    ['pdf', 'file'],
+    ['audio', 'input_audio'],
+  ])('requires the catalogue to list %s as input', (modality, type) => {
+    const messages = showing(type);
+    expect(supports({ messages }, {}, {}, ['text', modality])).toBe(true);
+    expect(supports({ messages }, ABLE)).toBe(false);
+  });
+
+  it('excludes deployments whose provider refuses the request itself', () => {
+    const routing = { require_parameters: true };
+    const candidate = {} as Candidate;
+    const refused = requiredAcceptance(routing, () => {
+      throw unsupported('logit_bias');
+    });
+    expect(refused?.(candidate)).toBe(true);
+    expect(requiredAcceptance(routing, () => undefined)?.(candidate)).toBe(false);
+    expect(requiredAcceptance({}, () => undefined)).toBeUndefined();
   });
 
   it('applies only when the request sets it', () => {

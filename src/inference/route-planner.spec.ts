@@ -152,6 +152,11 @@ describe('the routing object', () => {
     }
   });
 
+  it('leaves out candidates whose provider refuses the request, unless all do', () => {
+    expect(plan({ require_parameters: true }, { refuses: ({ provider }) => provider.id !== 'c' })).toBe('c');
+    expect(plan({ require_parameters: true }, { refuses: () => true })).toBe('a b c');
+  });
+
   it('with require_parameters, keeps candidates that support them', () => {
     expect(plan({ require_parameters: true }, { supports: ({ provider }) => provider.id !== 'a' })).toBe('b c');
     expect(failureOf({ require_parameters: true }, { supports: () => false })).toMatchObject({

@@ -215,8 +215,10 @@ export class RoutePlanner {
       const message = 'The routing object excludes every provider of this model.';
       throw new GatewayError('no_provider_available', message, { param: 'routing' });
     }
+    const { refuses } = input;
+    const accepting = refuses === undefined ? wanted : wanted.filter((candidate) => !refuses(candidate));
     const limit = routing.allow_fallbacks === false ? 1 : (routing.max_attempts ?? this.maxAttempts);
-    return takeCallable(wanted, limit, nowMs);
+    return takeCallable(accepting.length > 0 ? accepting : wanted, limit, nowMs);
   }
 
   /** The allowed candidates of one model, best first. */

@@ -8,6 +8,7 @@ import {
   type PromptMeasure,
   promptTokens,
   providerFields,
+  requiredAcceptance,
   requiredSupport,
   requireTarget,
   textUsage,
@@ -63,7 +64,7 @@ export class CompletionsService {
     const request = toCompletionRequest(body);
     return {
       input: this.inputOf(body, request, context),
-      assertSupportedBy: (candidate) => completionsOf(candidate).assertSupported?.(request, candidate),
+      assertSupportedBy: assertingCompletion(request),
     };
   }
 
@@ -79,6 +80,7 @@ export class CompletionsService {
       estimate: textUsage(inputTokens, Math.min(request.max_tokens, model.maxOutputTokens ?? Infinity)),
       prompt,
       supports: requiredSupport(target.routing, request),
+      refuses: requiredAcceptance(target.routing, assertingCompletion(request)),
     };
   }
 }
@@ -88,6 +90,11 @@ function measurePrompt({ prompt, suffix }: CompletionRequest): PromptMeasure {
   const measure = { textBytes: 0, fixedTokens: 0 };
   measureMessages([{ content: prompt, suffix }], measure);
   return measure;
+}
+
+/** @throws ProviderError for what the candidate's provider refuses */
+function assertingCompletion(request: CompletionRequest): (candidate: Candidate) => void {
+  return (candidate) => completionsOf(candidate).assertSupported?.(request, candidate);
 }
 
 /** The candidate's native text completion if the catalogue lists it, else completion over chat. */

@@ -8,6 +8,7 @@ import {
   type PromptMeasure,
   promptTokens,
   providerFields,
+  requiredAcceptance,
   requiredSupport,
   requireTarget,
   textUsage,
@@ -57,7 +58,7 @@ export class EmbeddingsService {
     const { encoding_format: _format, ...request } = providerFields(body);
     return {
       input: this.inputOf(body, request, context),
-      assertSupportedBy: (candidate) => embeddingsOf(candidate).assertSupported?.(request, candidate),
+      assertSupportedBy: assertingEmbedding(request),
     };
   }
 
@@ -72,6 +73,7 @@ export class EmbeddingsService {
       prompt,
       promptCount: inputsOf(request.input).length,
       supports: requiredSupport(target.routing, request),
+      refuses: requiredAcceptance(target.routing, assertingEmbedding(request)),
     };
   }
 }
@@ -85,6 +87,11 @@ async function embed(
   const { vectors, usage } = await embeddingsOf(candidate).embed(request, call);
   const outputBytes = vectors.reduce((sum, { length }) => sum + length * Float32Array.BYTES_PER_ELEMENT, 0);
   return { list: await writeVectors(vectors, format), model: call.publicModel, usage, outputBytes };
+}
+
+/** @throws ProviderError for what the candidate's provider refuses */
+function assertingEmbedding(request: EmbeddingRequest): (candidate: Candidate) => void {
+  return (candidate) => embeddingsOf(candidate).assertSupported?.(request, candidate);
 }
 
 function embeddingsOf({ provider }: Candidate): EmbeddingsProvider {

@@ -3,6 +3,7 @@ import type { ProviderEnvironment } from '../../../core/config/provider-environm
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import type { Provider, ProviderCapabilities, ProviderDefinition } from '../../contract/provider';
 import { AnthropicMessages } from '../../dialects/anthropic-messages/anthropic-messages.provider';
+import { DROPPED } from '../../dialects/anthropic-messages/to-messages-request';
 import { parseBaseUrl, UpstreamHttp } from '../../kit/upstream-http';
 
 const API_KEY = 'ANTHROPIC_API_KEY';
@@ -35,7 +36,7 @@ export class AnthropicProvider implements ProviderDefinition {
     return {
       id: this.id,
       capabilities: CAPABILITIES,
-      quirks: {},
+      quirks: { dropFields: DROPPED },
       chat,
       drain: () => chat.drain(),
       close: () => chat.close(),

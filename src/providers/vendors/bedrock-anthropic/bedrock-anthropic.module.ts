@@ -3,6 +3,7 @@ import type { ProviderEnvironment } from '../../../core/config/provider-environm
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import type { Provider, ProviderDefinition } from '../../contract/provider';
 import { AnthropicMessages } from '../../dialects/anthropic-messages/anthropic-messages.provider';
+import { DROPPED } from '../../dialects/anthropic-messages/to-messages-request';
 import { parseBaseUrl, UpstreamHttp } from '../../kit/upstream-http';
 
 const API_KEY = 'BEDROCK_ANTHROPIC_API_KEY';
@@ -36,7 +37,7 @@ export class BedrockAnthropicProvider implements ProviderDefinition {
         video: false,
         music: false,
       },
-      quirks: {},
+      quirks: { dropFields: DROPPED },
       chat: new AnthropicMessages(() => http),
       drain: () => http.drain(),
       close: () => http.close(),
