@@ -175,7 +175,7 @@ BEGIN
         NULLIF(v->26, 'null'), NULLIF(v->27, 'null')
         FROM jsonb_array_elements(p_records) WITH ORDINALITY AS record (v, n)
        WHERE jsonb_typeof(v) = 'array'
-      ON CONFLICT (id) DO NOTHING
+      ON CONFLICT (organization_id, id) DO NOTHING
       RETURNING organization_id, key_id, model, operation,
         CASE WHEN status < 400 THEN 'success' ELSE COALESCE(error_code, 'canceled') END AS outcome, charged_micro,
         input_text + input_cache_read + input_cache_write_5m + input_cache_write_1h + input_image + input_audio

@@ -121,6 +121,35 @@ const SUMMARY = `
 const DETAILS = `${SUMMARY}, r.deployment_id, r.price_version_id, r.hold_micro, r.uncollected_micro, r.attempt_log,
   r.priced_by, EXISTS (SELECT FROM media_job j WHERE j.id = r.id AND j.deleted_at IS NULL) AS has_job`;
 
+const DAY_MS = 86_400_000;
+/** A job ends up to 7 days after its submission, which is the time of its id. */
+const DAYS_OF_JOB = 8;
+/** The clock of the process that chose the id may be ahead of the database. */
+const DAYS_AHEAD = 1;
+const ID_DIGITS = 32;
+const TIME_DIGITS = 12;
+
+/** The ids, by whole days, of the requests that ended in a stretch; `middle` is between them. */
+function idsOf({ startsAtMs, endsAtMs }: Stretch): { first: string; middle: string; end: string } {
+  const startDay = Math.floor(startsAtMs / DAY_MS);
+  const first = Math.max(0, startDay - DAYS_OF_JOB);
+  const end = Math.floor(endsAtMs / DAY_MS) + DAYS_AHEAD + 1;
+  return { first: firstIdOf(first), middle: firstIdOf(startDay), end: firstIdOf(end) };
+}
+
+/** The lowest UUIDv7 of a UTC day, counted from 1970. */
+function firstIdOf(day: number): string {
+  return (day * DAY_MS).toString(16).padStart(TIME_DIGITS, '0').padEnd(ID_DIGITS, '0');
+}
+
+/**
+ * Two ranges instead of one: for a single one, PostgreSQL may read a partition through its primary key and sort what it finds,
+ * although all rows of the partition are in the range.
+ */
+function inRange(first: string, middle: string, end: string): string {
+  return `(r.id >= ${first}::uuid AND r.id < ${middle}::uuid OR r.id >= ${middle}::uuid AND r.id < ${end}::uuid)`;
+}
+
 /** The receipts of requests. Sums are in `UsageTotalsRepository`. */
 @Injectable()
 export class RequestLogRepository {
@@ -144,7 +173,8 @@ export class RequestLogRepository {
   /**
    * The requests in the stretches that match the filter and come after a position, newest first. Each stretch is read
    * backwards through the index on organization and time until `limit` requests match, so that only rows within the
-   * stretches are read.
+   * stretches are read. The first range of ids leaves partitions out of the plan, that of a stretch out of its execution.
+   * @param stretches latest first
    */
   async list(
     organizationId: string,
@@ -153,18 +183,29 @@ export class RequestLogRepository {
     after: RequestPosition | null,
     limit: number,
   ): Promise<RequestSummary[]> {
+    const ranges = stretches.map(idsOf);
     const parameters: unknown[] = [
       organizationId,
       stretches.map(({ startsAtMs }) => new Date(startsAtMs)),
       stretches.map(({ endsAtMs }) => new Date(endsAtMs)),
       limit,
+      ranges.map(({ first }) => first),
+      ranges.map(({ middle }) => middle),
+      ranges.map(({ end }) => end),
+      ranges.at(-1)?.first,
+      ranges.at(-1)?.middle,
+      ranges[0]?.end,
     ];
     const conditions = conditionsOf(filter, after, (value) => `$${parameters.push(value)}`);
     const rows = await this.dataSource.query<RequestRow[]>(
-      `SELECT found.* FROM unnest($2::timestamptz[], $3::timestamptz[]) WITH ORDINALITY AS stretch (starts_at, ends_at, n),
+      `SELECT found.*
+         FROM unnest($2::timestamptz[], $3::timestamptz[], $5::uuid[], $6::uuid[], $7::uuid[]) WITH ORDINALITY
+              AS stretch (starts_at, ends_at, first_id, middle_id, end_id, n),
          LATERAL (
            SELECT r.created_at, ${SUMMARY} FROM usage_record r
             WHERE r.organization_id = $1 AND r.created_at >= stretch.starts_at AND r.created_at < stretch.ends_at
+                  AND ${inRange('$8', '$9', '$10')}
+                  AND ${inRange('stretch.first_id', 'stretch.middle_id', 'stretch.end_id')}
                   ${conditions.map((condition) => `AND ${condition}`).join(' ')}
             ORDER BY r.created_at DESC, r.id DESC LIMIT $4
          ) found
@@ -172,26 +213,6 @@ export class RequestLogRepository {
       parameters,
     );
     return rows.map(toSummary);
-  }
-
-  /** From the first to the last stored receipt; `null`: there is none. */
-  async findPeriod(organizationId: string): Promise<Stretch | null> {
-    const [row] = await this.dataSource.query<{ first: Date | null; last: Date | null }[]>(
-      'SELECT min(created_at) AS first, max(created_at) AS last FROM usage_record WHERE organization_id = $1',
-      [organizationId],
-    );
-    if (row === undefined || row.first === null || row.last === null) return null;
-    // `Date` drops the microseconds.
-    return { startsAtMs: row.first.getTime(), endsAtMs: row.last.getTime() + 1 };
-  }
-
-  /** Deletes at most `limit` receipts older than `before`, skipping rows locked by other processes; returns how many. */
-  async prune(before: Date, limit: number): Promise<number> {
-    const [row] = await this.dataSource.query<{ removed: number }[]>('SELECT usage_prune($1, $2) AS removed', [
-      before,
-      limit,
-    ]);
-    return row?.removed ?? 0;
   }
 }
 

@@ -105,11 +105,10 @@ export class RequestLogService {
   ): Promise<Found> {
     const bounds = boundsOf(filter, after);
     if (bounds.startsAtMs >= bounds.endsAtMs) return { found: [], pausedAt: null };
-    if (!isOnlyTime(filter)) return this.search(organizationId, filter, after, limit, bounds);
-    return { found: await this.requests.list(organizationId, [bounds], filter, after, limit), pausedAt: null };
+    return this.search(organizationId, filter, after, limit, bounds);
   }
 
-  /** Searches backwards from the last receipt in growing windows, so that older history is read only when needed. */
+  /** Searches backwards from the last request in growing windows, so that older history is read only when needed. */
   private async search(
     organizationId: string,
     filter: RequestFilter,
@@ -117,7 +116,7 @@ export class RequestLogService {
     limit: number,
     bounds: Stretch,
   ): Promise<Found> {
-    const period = await this.requests.findPeriod(organizationId);
+    const period = await this.totals.findPeriod(organizationId);
     const found: RequestSummary[] = [];
     const [whole] = period === null ? [] : clip([period], bounds);
     let budget = isByRow(filter) ? MOST_READ : Number.POSITIVE_INFINITY;
@@ -144,6 +143,10 @@ export class RequestLogService {
     bounds: Stretch,
     budget: number,
   ): Promise<SearchedPart> {
+    if (isOnlyTime(filter)) {
+      const found = await this.requests.list(organizationId, [bounds], filter, after, limit);
+      return { found, read: found.length, pausedAtMs: null };
+    }
     let hours = await this.hoursToRead(organizationId, filter, bounds);
     const found: RequestSummary[] = [];
     let read = 0;

@@ -3,7 +3,7 @@ import { Cron, CronExpression } from '@nestjs/schedule';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { EVERY_3_SECONDS, logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 import { CLOCK, type Clock } from '../../core/time/clock';
-import { RequestLogRepository } from './request-log.repository';
+import { ReceiptRetention } from './receipt-retention';
 import { UsageTotalsRepository } from './usage-totals.repository';
 
 const DAY_MS = 86_400_000;
@@ -21,7 +21,7 @@ export class UsageSweeps implements OnModuleDestroy {
 
   constructor(
     private readonly totals: UsageTotalsRepository,
-    private readonly requests: RequestLogRepository,
+    private readonly retention: ReceiptRetention,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) config: Pick<AppConfig, 'usage'>,
   ) {
@@ -51,15 +51,10 @@ export class UsageSweeps implements OnModuleDestroy {
     while (!this.stopping && (await this.totals.roll(ROLL_BATCH)) === ROLL_BATCH);
   }
 
-  /** Resolves with the number of deleted receipts once none is older than the retention. Processes share the work. */
-  async prune(): Promise<number> {
+  /** Resolves once no receipt that can be removed is older than the retention. Processes share the work. */
+  async prune(): Promise<void> {
     const before = new Date(this.clock.now() - this.retentionDays * DAY_MS);
-    let total = 0;
-    let removed: number;
-    do {
-      removed = await this.requests.prune(before, PRUNE_BATCH);
-      total += removed;
-    } while (removed > 0 && !this.stopping);
-    return total;
+    while (!this.stopping && (await this.retention.prune(before, PRUNE_BATCH)) > 0);
+    if (!this.stopping) await this.retention.removeDays(before);
   }
 }

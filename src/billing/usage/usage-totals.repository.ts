@@ -46,8 +46,34 @@ export interface BusyHour {
   readonly requests: number;
 }
 
+/** In milliseconds since the epoch; the end is exclusive. */
+export interface Period {
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+}
+
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const SPAN_SECONDS: Readonly<Record<Span, number>> = { hour: 3_600, day: 86_400 };
+
+/** Reads a row of the primary key: by `min` and `max`, PostgreSQL might read the hours of all organizations in order. */
+const HOUR = (comparison: '>=' | '<=', bound: string, order: string): string => `
+  SELECT CASE WHEN organization_id = $1 AND span = 'hour' THEN starts_at END AS hour
+    FROM (SELECT organization_id, span, starts_at FROM usage_by_model
+           WHERE (organization_id, span, starts_at) ${comparison} ($1, 'hour', '${bound}'::timestamptz)
+           ORDER BY organization_id ${order}, span ${order}, starts_at ${order} LIMIT 1) total`;
+
+/** Totals are kept longer than receipts. */
+const PERIOD = `
+  SELECT GREATEST(min(hour), (SELECT max(date_trunc('hour', kept_since, 'UTC')) FROM receipt_history)) AS first,
+         max(hour) AS last
+    FROM (${HOUR('>=', '-infinity', 'ASC')}
+          UNION ALL
+          ${HOUR('<=', 'infinity', 'DESC')}
+          UNION ALL
+          SELECT min(hour) FROM usage_delta WHERE organization_id = $1
+          UNION ALL
+          SELECT max(hour) FROM usage_delta WHERE organization_id = $1) hours`;
 
 type TotalsTable = 'usage_by_model' | 'usage_by_key';
 
@@ -72,6 +98,13 @@ export class UsageTotalsRepository {
   async roll(limit: number): Promise<number> {
     const [row] = await this.dataSource.query<{ folded: number }[]>('SELECT usage_roll($1) AS folded', [limit]);
     return row?.folded ?? 0;
+  }
+
+  /** The hours from the first to the last request whose receipt is kept; `null`: there is none. */
+  async findPeriod(organizationId: string): Promise<Period | null> {
+    const [row] = await this.dataSource.query<{ first: Date | null; last: Date | null }[]>(PERIOD, [organizationId]);
+    if (row === undefined || row.first === null || row.last === null) return null;
+    return { startsAtMs: row.first.getTime(), endsAtMs: row.last.getTime() + HOUR_MS };
   }
 
   /**

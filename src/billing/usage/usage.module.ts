@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { PartitionsModule } from '../../core/partitions/partitions.module';
 import { SchedulingModule } from '../../core/scheduling/scheduling.module';
+import { ReceiptRetention } from './receipt-retention';
 import { RequestLogRepository } from './request-log.repository';
 import { RequestLogService } from './request-log.service';
 import { UsageSeriesService } from './usage-series.service';
@@ -8,12 +9,19 @@ import { UsageSweeps } from './usage-sweeps';
 import { UsageTotalsRepository } from './usage-totals.repository';
 
 /**
- * The usage of organizations: request log, breakdown of charges, sums over time. The money functions write the receipts and
- * a trigger counts them (`README.md`); this module reads, sums and, after their retention, deletes them.
+ * The usage of organizations: request log, breakdown of charges, sums over time. The money functions write and count the
+ * receipts (`README.md`); this module reads, sums and, after their retention, removes them.
  */
 @Module({
   imports: [PartitionsModule, SchedulingModule],
-  providers: [RequestLogRepository, UsageTotalsRepository, RequestLogService, UsageSeriesService, UsageSweeps],
+  providers: [
+    ReceiptRetention,
+    RequestLogRepository,
+    UsageTotalsRepository,
+    RequestLogService,
+    UsageSeriesService,
+    UsageSweeps,
+  ],
   exports: [RequestLogService, UsageSeriesService],
 })
 export class UsageModule {}

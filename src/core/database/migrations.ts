@@ -19,6 +19,7 @@ import { LedgerDayLock1797100000000 } from '../../../migrations/1797100000000-le
 import { DeploymentIdentity1797110000000 } from '../../../migrations/1797110000000-deployment-identity';
 import { JobTraces1797120000000 } from '../../../migrations/1797120000000-job-traces';
 import { DayPartitions1797130000000 } from '../../../migrations/1797130000000-day-partitions';
+import { ReceiptsByDay1797140000000 } from '../../../migrations/1797140000000-receipts-by-day';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   DeploymentIdentity1797110000000,
   JobTraces1797120000000,
   DayPartitions1797130000000,
+  ReceiptsByDay1797140000000,
 ];

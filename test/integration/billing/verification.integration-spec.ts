@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { readViolations } from '../../../src/billing/ledger/ledger-checks';
 import { recordValues } from '../../../src/billing/ledger/money-statements';
@@ -241,7 +240,11 @@ describe('the verification of the ledger', () => {
 
   /** A past request with an idempotency key, as the money functions would have written it then. */
   async function requestOfThePast(of: Account, age: string): Promise<string> {
-    const id = randomUUID();
+    const { rows: ids } = await pool.query<{ id: string }>(
+      `SELECT overlay(gen_random_uuid()::text PLACING left(first_id_of((now() - $1::interval)::date)::text, 13) FROM 1) AS id`,
+      [age],
+    );
+    const id = String(ids[0]?.id);
     await pool.query(
       `SELECT money_reserve(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3::uuid], '{9}', '{600}', 'past',
                             clock_timestamp() - $4::interval, jsonb_build_array($5::jsonb))`,

@@ -101,7 +101,7 @@ describe('the log of an organization with many requests', () => {
     });
     expect(accesses.map(({ how }) => how)).not.toContain('Seq Scan');
     const receipts = accesses.filter(({ table }) => table === 'usage_record');
-    expect(new Set(receipts.map(({ how }) => how))).toEqual(new Set(['usage_record_organization_time_index']));
+    expect(receipts.filter(({ how }) => !how.endsWith('_organization_id_created_at_idx'))).toEqual([]);
     // Two pages of a filter that matches one in 500 are some 100 minutes with two or three requests each.
     expect(sumOf(receipts)).toBeLessThan(RECEIPTS / 20);
     // A page of frequent requests ends after a few hours, and rare ones are found through an index: an hour of this month has
@@ -240,17 +240,19 @@ describe('the log of an organization with many requests', () => {
 
 function collect(node: PlanNode | undefined, accesses: Access[]): void {
   if (node === undefined) return;
-  const table = node['Relation Name'] ?? tableOf(node['Index Name']);
-  if (table !== undefined && BIG_TABLES.includes(table) && node['Node Type'] !== 'Bitmap Heap Scan') {
+  const table = tableOf(node['Relation Name'] ?? node['Index Name']);
+  if (table !== undefined && node['Node Type'] !== 'Bitmap Heap Scan') {
     const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
-    accesses.push({ table, how: node['Index Name'] ?? 'Seq Scan', rows });
+    // An empty table, such as the partition of tomorrow, is read without its index.
+    if (rows > 0 || node['Index Name'] !== undefined)
+      accesses.push({ table, how: node['Index Name'] ?? 'Seq Scan', rows });
   }
   for (const child of node.Plans ?? []) collect(child, accesses);
 }
 
-/** A bitmap node shows only its index; the scan above it shows the rows. */
-function tableOf(index: string | undefined): string | undefined {
-  return BIG_TABLES.find((table) => index?.startsWith(table));
+/** A bitmap node shows only its index; the scan above it shows the rows. Partitions and indexes begin with their table. */
+function tableOf(relation: string | undefined): string | undefined {
+  return BIG_TABLES.find((table) => relation?.startsWith(table));
 }
 
 function sumOf(accesses: readonly Access[]): number {

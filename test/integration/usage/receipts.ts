@@ -6,6 +6,8 @@ export interface ManyReceipts {
   readonly count: number;
   /** Spreads the receipts evenly over this many past hours. */
   readonly hours: number;
+  /** Hours from now to the last of them. Default 0. */
+  readonly endsInHours?: number;
   /** Default 1. */
   readonly keys?: number;
   /** Default 1. */
@@ -26,7 +28,7 @@ const INSERT = `
            'vendor/model-' || (hashtext('model' || n) & 2147483647) % $4, 'mock', 'mock-chat',
            CASE WHEN n % 100 = 0 THEN 'provider_unavailable' END
       FROM generate_series(1, $2::integer) n,
-           LATERAL (SELECT now() - make_interval(secs => ($2 - n) * ($6 * 3600.0 / $2)) AS created_at) time
+           LATERAL (SELECT now() + make_interval(secs => $7 * 3600.0 - ($2 - n) * ($6 * 3600.0 / $2)) AS created_at) time
     RETURNING *
   )
   INSERT INTO usage_delta (organization_id, key_id, hour, model, operation, outcome, requests, minutes, input_tokens,
@@ -43,11 +45,12 @@ const INSERT = `
  * Generates receipts with ids in chronological order, like real ones. Key n is `keyIdOf(n)`, model n `vendor/model-n`, all
  * equally frequent; one request in a hundred has failed.
  */
-export async function insertReceipts(pool: Pool, { organizationId, count, hours, keys = 1, models = 1 }: ManyReceipts) {
+export async function insertReceipts(pool: Pool, receipts: ManyReceipts): Promise<void> {
+  const { organizationId, count, hours, endsInHours = 0, keys = 1, models = 1 } = receipts;
   const client = await pool.connect();
   try {
     await client.query('BEGIN; SET LOCAL gateway.counts_receipts = on');
-    await client.query(INSERT, [organizationId, count, keys, models, randomUUID(), hours]);
+    await client.query(INSERT, [organizationId, count, keys, models, randomUUID(), hours, endsInHours]);
     await client.query('COMMIT');
   } finally {
     client.release();
