@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import { within } from '../../core/concurrency/within';
-import { isNotPrimary, type RedisClient } from '../../core/redis/redis-client';
+import { COMMAND_TIMED_OUT, isNotPrimary, type RedisClient } from '../../core/redis/redis-client';
 import type { LimitCall, LimitReply } from './limit-call';
 import { UNTAGGED } from './limit-keys';
 import { LIMIT_SCRIPT } from './limit-script';
@@ -98,7 +98,7 @@ export class LimitConnection {
     const keys = call.keys.length === 0 ? [NO_LIMITS_KEY] : call.keys;
     for (;;) {
       try {
-        return await within(endMs - performance.now(), this.evaluateOnce(keys, payload), 'Command timed out');
+        return await within(endMs - performance.now(), this.evaluateOnce(keys, payload), COMMAND_TIMED_OUT);
       } catch (error) {
         const isLate = performance.now() + CLUSTER_RETRY_MS >= endMs;
         if (isLate || call.returnsAmounts || !isConnectionLost(error)) throw error;
@@ -123,7 +123,7 @@ export class LimitConnection {
 
   private noteFailure(error: unknown): void {
     this.isLeaving = isNotPrimary(error);
-    const timedOut = error instanceof Error && error.message === 'Command timed out';
+    const timedOut = error instanceof Error && error.message === COMMAND_TIMED_OUT;
     this.timeouts = timedOut ? this.timeouts + 1 : 0;
     if (this.timeouts < MAX_TIMEOUTS) return;
     this.timeouts = 0;

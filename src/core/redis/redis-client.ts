@@ -18,6 +18,9 @@ const MAX_REDIRECTIONS = 8;
 /** A node that owes an answer for so long loses its connection; the others keep theirs. */
 const CLUSTER_SILENCE_MS = 1_000;
 
+/** The message of `ioredis` for a command without an answer in time. */
+export const COMMAND_TIMED_OUT = 'Command timed out';
+
 const logger = new Logger('Redis');
 
 function reconnectDelayMs(attempt: number): number {
@@ -77,6 +80,19 @@ export function isNotPrimary(error: unknown): boolean {
 export class PrefixedRedis extends Redis {
   override publish(...[channel, ...rest]: Parameters<Redis['publish']>): Promise<number> {
     return super.publish(`${this.options.keyPrefix ?? ''}${String(channel)}`, ...rest);
+  }
+
+  /**
+   * After a stall of the process, as on a throttled CPU, timers run before the sockets are read: an answer that has arrived
+   * by then still counts.
+   */
+  override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
+    const { reject } = command;
+    command.reject = (error) => {
+      if (error.message === COMMAND_TIMED_OUT) setImmediate(reject, error);
+      else reject(error);
+    };
+    return super.sendCommand(command, stream);
   }
 }
 
