@@ -5,6 +5,7 @@ import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { balanceQuery } from '../api/billing';
 import { Amount } from '../ui/amount';
 import { Button, ButtonLink } from '../ui/button';
+import { Drawer } from '../ui/drawer';
 import { AccountMenu } from './account-menu';
 import { Logo } from './logo';
 import { Navigation, navigationFor } from './navigation';
@@ -27,8 +28,8 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[14.5rem_1fr]">
       <aside className="sticky top-0 hidden h-dvh overflow-y-auto border-e bg-surface lg:block">
-        <div className="flex h-14 items-center gap-2 px-5 font-semibold">
-          <Logo /> Gateway
+        <div className="flex h-14 items-center px-5">
+          <Brand />
         </div>
         <Navigation groups={groups} organizationId={organizationId} />
       </aside>
@@ -37,9 +38,10 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           <Button
             variant="quiet"
             className="lg:hidden"
+            aria-haspopup="dialog"
             aria-expanded={drawerOpen}
             aria-label="Pages"
-            onClick={() => setDrawerOpen(!drawerOpen)}
+            onClick={() => setDrawerOpen(true)}
           >
             <MenuIcon size={18} aria-hidden="true" />
           </Button>
@@ -53,15 +55,15 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           {organizationId !== undefined && <BalanceLink organizationId={organizationId} />}
           <AccountMenu user={user} onShowShortcuts={() => open('shortcuts')} />
         </header>
-        {drawerOpen && (
-          <div className="border-b bg-surface lg:hidden">
-            <Navigation groups={groups} organizationId={organizationId} onOpen={() => setDrawerOpen(false)} />
-          </div>
-        )}
         <main id="main" tabIndex={-1} className="mx-auto w-full max-w-screen-2xl px-4 py-6 sm:px-6">
           {children}
         </main>
       </div>
+      {drawerOpen && (
+        <Drawer label="Pages" head={<Brand />} onClose={() => setDrawerOpen(false)}>
+          <Navigation groups={groups} organizationId={organizationId} onOpen={() => setDrawerOpen(false)} />
+        </Drawer>
+      )}
       {opened === 'palette' && (
         <Suspense fallback={null}>
           <CommandPalette groups={groups} organizationId={organizationId} onClose={close} />
@@ -69,6 +71,14 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       )}
       {opened === 'shortcuts' && <ShortcutHelp groups={groups} onClose={close} />}
     </div>
+  );
+}
+
+function Brand() {
+  return (
+    <span className="flex items-center gap-2 font-semibold">
+      <Logo /> Gateway
+    </span>
   );
 }
 

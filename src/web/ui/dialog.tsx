@@ -1,6 +1,7 @@
 import { X } from 'lucide-react';
-import { useEffect, useId, useRef, type ReactNode } from 'react';
+import { useId, type ReactNode } from 'react';
 import { Button } from './button';
+import { useModal } from './use-modal';
 
 interface DialogProps {
   readonly title: string;
@@ -11,25 +12,10 @@ interface DialogProps {
   readonly modalOnly?: boolean;
 }
 
-/**
- * A modal dialog; mounted means open. The native element keeps the focus inside and closes with Escape; on unmounting
- * the focus returns to the element that had it.
- */
+/** A modal dialog; mounted means open. Closes with Escape. */
 export function Dialog({ title, children, onClose, wide = false, modalOnly = false }: DialogProps) {
-  const ref = useRef<HTMLDialogElement>(null);
+  const ref = useModal(fieldToFill);
   const id = useId();
-  useEffect(() => {
-    const dialog = ref.current;
-    const opener = document.activeElement;
-    if (dialog?.open === false) {
-      dialog.showModal();
-      fieldToFill(dialog)?.focus();
-    }
-    return () => {
-      dialog?.close();
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
-    };
-  }, []);
   return (
     <dialog
       ref={ref}
