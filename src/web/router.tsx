@@ -16,6 +16,8 @@ export function createAppRouter(queries: QueryClient) {
     defaultErrorComponent: ({ error, reset }) => <FailureView error={asError(error)} onRetry={reset} />,
     defaultNotFoundComponent: () => <NoSuchPage />,
     scrollRestoration: true,
+    // What no page knows in an address is left out, instead of passed on as it is.
+    search: { strict: true },
   });
   router.subscribe('onRendered', ({ pathChanged, fromLocation }) => {
     if (!pathChanged || fromLocation === undefined) return;
