@@ -4,7 +4,7 @@ import { isTime, TIMES, type Time } from '../format/latency';
 import { METRICS, type Metric } from '../format/series';
 import { startOfUtcDay } from '../format/time';
 
-const GROUPINGS = [
+export const GROUPINGS = [
   'none',
   'model',
   'key',

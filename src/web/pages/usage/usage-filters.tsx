@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { UsageGrouping } from '../../../contract/dashboard';
-import { SHOWN, usageSearch, type UsageSearch, type UsageView } from '../../api/usage-search';
+import { GROUPINGS, SHOWN, usageSearch, type UsageSearch, type UsageView } from '../../api/usage-search';
 import { oneOf } from '../../app/search-values';
 import { isTime } from '../../format/latency';
 import { startOfUtcDay } from '../../format/time';
@@ -15,7 +15,6 @@ const RANGE_WORDS = [
   ['12m', 'Last 12 months'],
   ['days', 'Chosen days'],
 ] as const;
-const GROUPINGS: readonly UsageGrouping[] = ['none', 'model', 'key', 'modality', 'status'];
 const TIME_GROUPINGS: readonly UsageGrouping[] = ['none', 'model', 'modality'];
 const CHOSEN_DAYS = 7;
 
