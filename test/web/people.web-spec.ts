@@ -128,8 +128,12 @@ describeJourney('the people of an organization', () => {
     await page.getByRole('dialog').getByLabel('E-mail').fill('alan@example.com');
     await page.getByRole('button', { name: 'Send invitation' }).click();
     await page.getByRole('alert').getByText('Your role does not allow this.').waitFor();
-    await page.reload();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Invite member (needs admin)' }).waitFor();
+    user.expectFailure(/^GET .* 404$/);
+    await owner.call(owner.path(`/members/${admin.userId}`), { method: 'DELETE' });
+    await page.getByRole('link', { name: 'API keys', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'There is no such organization' }).waitFor();
     await user.close();
   });
 

@@ -10,6 +10,13 @@ export function listenForEndedSession(listener: SessionListener): void {
   onSessionEnded = listener;
 }
 
+let onAccessRefused: SessionListener = () => undefined;
+
+/** Calls the listener when an organization refuses its member, whose role may be another by now. */
+export function listenForRefusedAccess(listener: SessionListener): void {
+  onAccessRefused = listener;
+}
+
 /** Calls the dashboard's API: the paths, parameters and replies of `openapi/dashboard.yaml`. */
 export const api = createClient<paths>({
   baseUrl: window.location.origin,
@@ -43,5 +50,10 @@ export async function unwrap<R extends Reply>(call: Promise<R>): Promise<Exclude
   if (response.ok) return data as Exclude<R['data'], undefined>;
   const failure = ApiError.of(response, error);
   if (failure.code === 'unauthenticated') onSessionEnded();
+  if (isOfOrganization(response) && (failure.code === 'forbidden' || failure.code === 'not_found')) onAccessRefused();
   throw failure;
+}
+
+function isOfOrganization({ url }: Response): boolean {
+  return url.includes('/dashboard/api/organizations/');
 }

@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
-import { listenForEndedSession } from '../api/client';
+import { listenForEndedSession, listenForRefusedAccess } from '../api/client';
+import { currentUserQuery } from '../api/session';
 import { preferences, setPreferences } from './preferences';
 
 /** `ended`: a request found no session although a user had signed in; the page asks to sign in again. */
@@ -35,6 +36,7 @@ export function watchSession(queries: QueryClient): void {
     setPreferences({ signedIn: false });
     if (state === 'signed-in') setState('ended');
   });
+  listenForRefusedAccess(() => void queries.invalidateQueries({ queryKey: currentUserQuery.queryKey }));
   channel.addEventListener('message', () => leave());
   window.addEventListener('pageshow', ({ persisted }) => {
     if (!persisted) return;
@@ -57,8 +59,12 @@ export function sessionEndedByUser(next = LOGIN): void {
 /** Loads a page anew, so that nothing of the user stays in memory. */
 function leave(next = LOGIN): void {
   sessionStorage.clear();
-  // What still runs may write until the page is gone.
-  window.addEventListener('pagehide', () => sessionStorage.clear());
+  window.addEventListener('pagehide', () => {
+    // What still runs may write until the page is gone.
+    sessionStorage.clear();
+    // A browser that keeps the page for its Back button has nothing to show.
+    document.body.replaceChildren();
+  });
   setPreferences({ signedIn: false });
   window.location.assign(next);
 }
