@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { accessibilityProblems } from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { DashboardClient } from '../harness/dashboard-client';
 import { TestGateway } from '../harness/gateway';
@@ -56,7 +57,10 @@ describeJourney('the pages in hardship', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect((await focused()).text).toContain('Create key');
-    await tabTo('keyboard');
+    await page.keyboard.press('Control+K');
+    await page.getByRole('combobox', { name: 'Search pages and objects' }).waitFor();
+    await page.keyboard.type('keyboard');
+    await page.getByRole('option', { name: /^keyboard …/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'keyboard' }).waitFor();
     expect((await focused()).text).toContain('keyboard');
@@ -96,6 +100,54 @@ describeJourney('the pages in hardship', () => {
     await page.getByText('No keys yet').waitFor();
     const reads = asked.filter((line) => line.endsWith('/me'));
     expect(reads).toHaveLength(1);
+    await user.close();
+  });
+
+  it('say that the browser is offline, and load again when the connection is back', async () => {
+    const { user, page } = await visit();
+    await page.goto(at('/settings'));
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    await user.context.setOffline(true);
+    await page.getByText('You are offline.').waitFor();
+    const read = page.waitForResponse((response) => new URL(response.url()).pathname === owner.path(''));
+    await user.context.setOffline(false);
+    await read;
+    await page.getByText('You are offline.').waitFor({ state: 'detached' });
+    await user.close();
+  });
+
+  it('open the navigation on a narrow screen where the reader is, and lead on from there', async () => {
+    const { user, page } = await visit();
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.goto('/dashboard/account');
+    await page.getByRole('heading', { level: 2, name: 'Sessions' }).scrollIntoViewIfNeeded();
+    const menu = page.getByRole('button', { name: 'Pages', exact: true });
+    const drawer = page.getByRole('dialog', { name: 'Pages' });
+    await menu.click();
+    const link = drawer.getByRole('link', { name: 'Models' });
+    const { y = -1 } = (await link.boundingBox()) ?? {};
+    expect(y).toBeGreaterThan(0);
+    expect(y).toBeLessThan(640);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await user.picture('drawer-narrow');
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+    expect(await menu.evaluate((element) => element === document.activeElement)).toBe(true);
+    await menu.click();
+    await link.click();
+    await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+    await drawer.waitFor({ state: 'detached' });
+    await user.close();
+  });
+
+  it('leave out of an address what no page knows', async () => {
+    const { user, page } = await visit();
+    await page.goto(at('/keys?show=everything&order=best'));
+    await page.getByRole('link', { name: 'Live', exact: true }).and(page.locator('[aria-current=page]')).waitFor();
+    await page.waitForURL((url) => url.search === '');
+    await page.goto(at('/audit?from=yesterday&actor=me'));
+    await page.getByRole('heading', { level: 2, name: 'Changes' }).waitFor();
+    expect(new URL(page.url()).search).toBe('');
     await user.close();
   });
 

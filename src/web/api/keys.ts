@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query';
 import type { ApiKey, ApiKeyStatus, operations } from '../../contract/dashboard';
+import { isolated } from '../format/direction';
 import { nextCursor } from '../ui/pager';
 import { api, unwrap } from './client';
 
@@ -62,9 +63,10 @@ export function useKeyLabels(organizationId: string): (keyId: string) => string 
     );
 }
 
-function keyLabel(key: ApiKey | undefined, keyId: string): string {
+/** `production …x7Kq`; the start of the id for a key that is not known. */
+export function keyLabel(key: ApiKey | undefined, keyId: string): string {
   if (key === undefined) return `${keyId.slice(0, 8)}…`;
-  return key.kind === 'playground' ? key.name : `${key.name} …${key.last4}`;
+  return key.kind === 'playground' ? key.name : `${isolated(key.name)} …${key.last4}`;
 }
 
 /** Choices for a filter, by id, with a key that is not in the list if it is chosen. */

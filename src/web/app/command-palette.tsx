@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, type LinkProps } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useState } from 'react';
+import { keyLabel, liveKeysQuery } from '../api/keys';
 import { Dialog } from '../ui/dialog';
 import { linkTo, type NavigationGroup } from './navigation';
 import { useCurrentUser } from './use-session';
@@ -15,7 +17,7 @@ const ITEM = 'flex min-h-9 cursor-pointer items-center gap-2 rounded-md px-2.5 d
 const HEADING =
   '[&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:pt-3 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-muted';
 
-/** Finds pages and organizations by name, and requests, jobs and deliveries by id. */
+/** Finds pages, organizations and API keys by name, and requests, jobs and deliveries by id. */
 export function CommandPalette({ groups, organizationId, onClose }: CommandPaletteProps) {
   const [text, setText] = useState('');
   const navigate = useNavigate();
@@ -33,7 +35,7 @@ export function CommandPalette({ groups, organizationId, onClose }: CommandPalet
           autoFocus
           value={text}
           onValueChange={setText}
-          placeholder="A page, an organization, or an id"
+          placeholder="A page, an organization, an API key, or an id"
           className="control"
         />
         <Command.List className="mt-2 max-h-96 overflow-y-auto">
@@ -47,6 +49,7 @@ export function CommandPalette({ groups, organizationId, onClose }: CommandPalet
               ))}
             </Command.Group>
           )}
+          {organizationId !== undefined && id !== '' && <KeyItems organizationId={organizationId} open={open} />}
           {groups.map(({ label, items }) => (
             <Command.Group key={label} heading={label} className={HEADING}>
               {items.map((item) => (
@@ -76,6 +79,30 @@ export function CommandPalette({ groups, organizationId, onClose }: CommandPalet
         </Command.List>
       </Command>
     </Dialog>
+  );
+}
+
+interface KeyItemsProps {
+  readonly organizationId: string;
+  readonly open: (link: LinkProps) => () => void;
+}
+
+/** API keys by name and last characters, once something was typed. */
+function KeyItems({ organizationId: org, open }: KeyItemsProps) {
+  const keys = useQuery(liveKeysQuery(org)).data ?? [];
+  return (
+    <Command.Group heading="API keys" className={HEADING}>
+      {keys.map((key) => (
+        <Command.Item
+          key={key.id}
+          value={`${key.name} ${key.last4} ${key.id}`}
+          onSelect={open({ to: '/o/$org/keys/$key', params: { org, key: key.id } })}
+          className={ITEM}
+        >
+          {keyLabel(key, key.id)}
+        </Command.Item>
+      ))}
+    </Command.Group>
   );
 }
 

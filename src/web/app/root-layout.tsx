@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Outlet, useMatches } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { currentUserQuery, membershipOf } from '../api/session';
+import { OfflineNotice } from './offline-notice';
 
 /** Keeps the title of the document: `<page> · <organization> · Gateway`. */
 export function RootLayout() {
@@ -25,6 +26,7 @@ export function RootLayout() {
       >
         Skip to the content
       </a>
+      <OfflineNotice />
       <Outlet />
     </>
   );
