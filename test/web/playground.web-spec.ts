@@ -80,6 +80,10 @@ describeJourney('the playground', () => {
     const cost = await expectCostOfReceipt(developer, answer);
     expect(await page.evaluate(() => (window as unknown as { lengths: Set<number> }).lengths.size)).toBeGreaterThan(5);
     await page.getByText('Spent on this page').getByTitle(`${cost} micro-dollars`).waitFor();
+    await page
+      .locator('[aria-live=polite]')
+      .getByText(/^Answer complete: \$0\.\d+$/)
+      .waitFor();
     await pictures(user, 'playground-chat');
     await message.fill('What would this cost?');
     await page.getByRole('link', { name: 'Explain', exact: true }).last().click();

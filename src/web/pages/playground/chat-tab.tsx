@@ -14,6 +14,7 @@ import { ChatModels } from './chat-models';
 import { ChatSettingsPanel } from './chat-settings-panel';
 import { CodeButton } from './code-button';
 import { EstimateLine } from './estimate-line';
+import { SpokenAnswer } from './spoken-answer';
 import { modelOf, type TabProps } from './tab';
 import { exchangeOf, useChat, type Chat, type Turn } from './use-chat';
 import { useDraft } from './use-draft';
@@ -75,6 +76,7 @@ export function ChatTab(props: TabProps) {
             </Button>
           </Banner>
         )}
+        <SpokenAnswer turn={chat.turns.at(-1)} running={chat.running} />
         <ChatComposer
           message={message}
           onChange={setMessage}
