@@ -2,14 +2,16 @@ import { Link, type LinkProps } from '@tanstack/react-router';
 import type { MouseEvent, ReactNode } from 'react';
 import { usePreferences } from '../app/preferences';
 
+type Priority = 'lowest' | 'low' | 'middle';
+
 export interface Column<Row> {
   readonly id: string;
   readonly head: ReactNode;
   readonly cell: (row: Row) => ReactNode;
   /** Numbers and amounts. */
   readonly end?: boolean;
-  /** Dropped first on narrow screens: `low` below 1200 px, `middle` below 800 px. */
-  readonly priority?: 'low' | 'middle';
+  /** Dropped on narrow screens: `lowest` below 1536 px, `low` below 1280 px, `middle` below 768 px. */
+  readonly priority?: Priority;
 }
 
 interface DataTableProps<Row> {
@@ -27,7 +29,8 @@ interface DataTableProps<Row> {
   readonly empty?: ReactNode;
 }
 
-const HIDDEN: Readonly<Record<'low' | 'middle', string>> = {
+const HIDDEN: Readonly<Record<Priority, string>> = {
+  lowest: 'max-2xl:hidden',
   low: 'max-xl:hidden',
   middle: 'max-md:hidden',
 };

@@ -1,10 +1,10 @@
-import type { ExplainedOperation } from '../../../contract/dashboard';
+import type { ExplainedOperation, Model } from '../../../contract/dashboard';
 
 interface OperationFacts {
   readonly label: string;
   readonly path: string;
   /** Modality of the models that serve it. */
-  readonly modality: string;
+  readonly modality: Model['modality'];
   /** Fields of an example besides the model. */
   readonly fields: Readonly<Record<string, unknown>>;
 }

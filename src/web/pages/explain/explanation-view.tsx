@@ -1,11 +1,14 @@
 import { Check, Minus, X } from 'lucide-react';
 import type { ExplainedCheck, Explanation } from '../../../contract/dashboard';
+import { useOrganization } from '../../app/use-session';
 import { formatCount } from '../../format/count';
 import { Amount } from '../../ui/amount';
 import { Banner } from '../../ui/banner';
 import { BudgetMeter } from '../../ui/budget-meter';
+import { ButtonLink } from '../../ui/button';
 import { Card, Facts } from '../../ui/card';
 import { CodeBlock } from '../../ui/code-block';
+import { kindOf } from '../playground/kinds';
 import { Candidates, LeftOut } from './deployments';
 import { curlOf, OPERATION_FACTS } from './example-request';
 import type { Question } from './question';
@@ -37,10 +40,22 @@ export function ExplanationView({ question, explanation }: ExplanationViewProps)
       <Candidates candidates={candidates} />
       {left_out.length > 0 && <LeftOut deployments={left_out} />}
       <LimitsAndBudgets explanation={explanation} />
-      <Card title="Send it">
+      <Card title="Send it" actions={<TryIt question={question} explanation={explanation} />}>
         <CodeBlock label="curl command" code={curlOf(question.operation, question.body)} />
       </Card>
     </div>
+  );
+}
+
+/** The playground with the model; embeddings have no tab there. */
+function TryIt({ question: { operation }, explanation: { model } }: ExplanationViewProps) {
+  const { id: org } = useOrganization();
+  const kind = kindOf(OPERATION_FACTS[operation].modality);
+  if (kind === undefined) return null;
+  return (
+    <ButtonLink small to="/o/$org/playground/$kind" params={{ org, kind }} search={model === null ? {} : { model }}>
+      Try it in the playground
+    </ButtonLink>
   );
 }
 

@@ -10,7 +10,7 @@ const COLUMNS: ReadonlyArray<Column<ApiKey>> = [
     id: 'name',
     head: 'Name',
     cell: ({ name }) => (
-      <span className="block max-w-48 truncate sm:max-w-72" title={name}>
+      <span className="block max-w-48 truncate xl:max-w-56 2xl:max-w-72" title={name}>
         {name}
       </span>
     ),
@@ -20,7 +20,7 @@ const COLUMNS: ReadonlyArray<Column<ApiKey>> = [
   {
     id: 'creator',
     head: 'Created by',
-    priority: 'low',
+    priority: 'lowest',
     cell: ({ created_by: creator }) => (
       <span className="block max-w-36 truncate text-muted" title={creator?.email ?? undefined}>
         {creator === null ? 'command line' : (creator.email ?? 'a former member')}

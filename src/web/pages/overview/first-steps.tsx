@@ -1,35 +1,27 @@
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Check, LoaderCircle } from 'lucide-react';
 import { useEffect, type ReactNode } from 'react';
 import type { ApiKey, UsageRequest } from '../../../contract/dashboard';
-import { api, unwrap } from '../../api/client';
+import { balanceQuery } from '../../api/billing';
 import { useOrganization } from '../../app/use-session';
 import { Amount } from '../../ui/amount';
+import { Banner } from '../../ui/banner';
 import { Button, ButtonLink } from '../../ui/button';
 import { Card } from '../../ui/card';
-import { CodeBlock } from '../../ui/code-block';
+import { SampleCurl } from '../requests/sample-curl';
 
 const TOTALS_LAG_MS = 1500;
-
-/** A model to try first: of text, else any. */
-const firstModelQuery = queryOptions({
-  queryKey: ['models', 'first'],
-  queryFn: async ({ signal }) => {
-    const { data } = await unwrap(api.GET('/dashboard/api/models', { signal }));
-    return data.find(({ modality }) => modality === 'text') ?? null;
-  },
-  staleTime: 300_000,
-});
 
 /** From a new organization to its first request. */
 export function FirstSteps({ keys }: { readonly keys: readonly ApiKey[] }) {
   const organization = useOrganization();
   const params = { org: organization.id };
-  const model = useQuery(firstModelQuery).data?.id ?? 'MODEL';
   const key = keys.find(({ status }) => status === 'active');
   const mayCreate = organization.may('developer');
   return (
     <Card title="First steps" description="From an API key to your first request.">
+      <NoCredit />
       <ol className="mt-3 space-y-6">
         <Step number={1} title="Create an API key" isDone={key !== undefined}>
           {key === undefined ? (
@@ -53,7 +45,7 @@ export function FirstSteps({ keys }: { readonly keys: readonly ApiKey[] }) {
         </Step>
         <Step number={2} title="Send a request" isDone={false}>
           <p className="mb-3 text-muted">With the key in the variable KEY:</p>
-          <CodeBlock label="curl command" code={curlOf(model)} />
+          <SampleCurl />
         </Step>
         <Step number={3} title="See what it cost" isDone={false}>
           <p role="status" className="flex items-center gap-2 text-muted">
@@ -66,14 +58,21 @@ export function FirstSteps({ keys }: { readonly keys: readonly ApiKey[] }) {
   );
 }
 
-function curlOf(model: string): string {
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
-  return [
-    `curl ${window.location.origin}/v1/chat/completions \\`,
-    `  -H "Authorization: Bearer $KEY" \\`,
-    `  -H "Content-Type: application/json" \\`,
-    `  -d '${body}'`,
-  ].join('\n');
+/** Without credit every request is refused, whatever the key. */
+function NoCredit() {
+  const { id } = useOrganization();
+  const balance = useQuery(balanceQuery(id)).data;
+  if (balance === undefined || balance.available_micro > 0) return null;
+  return (
+    <div className="mt-3">
+      <Banner tone="warn" title="No credit yet">
+        Requests are refused until the organization has credit.{' '}
+        <Link to="/o/$org/billing" params={{ org: id }} className="link">
+          {balance.purchases.enabled ? 'Buy credit' : 'Billing'}
+        </Link>
+      </Banner>
+    </div>
+  );
 }
 
 interface StepProps {

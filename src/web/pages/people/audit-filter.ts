@@ -19,6 +19,7 @@ export const ACTION_TEXTS: Readonly<Record<string, string>> = {
   'key.enabled': 'API key enabled',
   'key.rotated': 'API key replaced',
   'key.revoked': 'API key revoked',
+  'user.created': 'User created',
   'member.updated': 'Role changed',
   'member.removed': 'Member removed',
   'member.left': 'Member left',

@@ -41,8 +41,9 @@ export function Receipt({ receipt }: { readonly receipt: UsageReceipt }) {
   );
 }
 
-function firstByteOf({ first_token_ms: ms, streamed }: UsageReceipt): string {
-  if (ms === null) return 'No reply';
+/** Jobs have no first byte: their provider is asked until they end. */
+function firstByteOf({ first_token_ms: ms, streamed, status }: UsageReceipt): string | undefined {
+  if (ms === null) return status === 'success' ? undefined : 'No reply';
   return `First ${streamed ? 'token' : 'byte'} after ${formatDuration(ms)}`;
 }
 

@@ -19,6 +19,7 @@ import { ColumnMenu } from './column-menu';
 import { RequestFilters } from './request-filters';
 import { RequestPanel } from './request-panel';
 import { RequestTable } from './request-table';
+import { SampleCurl } from './sample-curl';
 import { useHeldRows } from './use-held-rows';
 import { isWide } from './is-wide';
 import { VolumeCard } from './volume-card';
@@ -142,9 +143,15 @@ function NoRequests({ search }: { readonly search: RequestSearch }) {
   }
   return (
     <Empty title="No requests yet">
-      <p className="mb-4">Each request with an API key appears here with its status, tokens, times and exact cost.</p>
-      <ButtonLink to="/o/$org" params={{ org: id }} variant="primary">
-        Send the first one
+      <p className="mb-3">
+        Each request with an API key appears here with its status, tokens, times and exact cost. Send the first one,
+        with the key in the variable KEY:
+      </p>
+      <div className="mb-4 text-start text-ink">
+        <SampleCurl />
+      </div>
+      <ButtonLink to="/o/$org/keys" params={{ org: id }}>
+        API keys
       </ButtonLink>
     </Empty>
   );
