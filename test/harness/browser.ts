@@ -1,6 +1,7 @@
 /** A Chromium for journeys through the pages. Every journey fails on what no page may ever do (`BrowserUser.complaints`). */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 import type { DashboardClient } from './dashboard-client';
@@ -8,6 +9,7 @@ import type { TestGateway } from './gateway';
 
 /** Only for what never happens: a slow machine must not fail a journey. */
 const TIMEOUT_MS = 90_000;
+const KEEP_TIMEOUT_MS = 10_000;
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** The path of an installed Chromium; null without one. */
@@ -44,6 +46,26 @@ function launchBrowser(): Promise<Browser> {
   return running;
 }
 
+const visiting = new Set<BrowserUser>();
+
+/** Keeps picture and document of every open page, and ends the visits. `shared-environment.js` calls it when a test fails. */
+async function keepPages(): Promise<void> {
+  const users = [...visiting];
+  if (users.length === 0) return;
+  visiting.clear();
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-journey-'));
+  const pages = users.flatMap(({ context }) => context.pages());
+  for (const [index, page] of pages.entries()) {
+    const file = join(folder, `page-${index + 1}`);
+    await page.screenshot({ path: `${file}.png`, timeout: KEEP_TIMEOUT_MS }).catch(() => undefined);
+    const html = await page.content().catch((error: unknown) => String(error));
+    writeFileSync(`${file}.html`, `<!-- ${page.url()} -->\n${html}`);
+  }
+  for (const { context } of users) await context.close().catch(() => undefined);
+  process.stdout.write(`The pages of the failed journey are kept in ${folder}\n`);
+}
+Object.assign(globalThis, { [Symbol.for('gateway.keepPages')]: keepPages });
+
 export async function closeBrowser(): Promise<void> {
   await (await running)?.close();
   running = undefined;
@@ -72,6 +94,7 @@ export class BrowserUser {
     });
     context.setDefaultTimeout(TIMEOUT_MS);
     const user = new BrowserUser(context, await context.newPage(), gateway.url);
+    visiting.add(user);
     context.on('page', (page) => user.watch(page));
     user.watch(user.page);
     return user;
@@ -119,6 +142,7 @@ export class BrowserUser {
 
   /** Ends the visit. @throws Error with everything that a page did wrong. */
   async close(): Promise<void> {
+    visiting.delete(this);
     await this.context.close();
     if (this.complaints.length > 0) throw new Error(`The pages did what none may:\n${this.complaints.join('\n')}`);
   }
@@ -136,6 +160,8 @@ export class BrowserUser {
     });
     page.on('response', (response) => {
       if (response.status() < 400) return;
+      // On a busy machine the database is late: pages repeat such a read by themselves.
+      if (response.status() === 503 && response.headers()['x-should-retry'] === 'true') return;
       const { pathname } = new URL(response.url());
       const line = `${response.request().method()} ${pathname} ${response.status()}`;
       this.complain(line);

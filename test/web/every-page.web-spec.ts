@@ -76,6 +76,19 @@ function builtFiles(): readonly { readonly name: string; readonly text: string }
     .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
 }
 
+/** Hosts that texts and messages name. The policy lets no page load anything from them. */
+const NAMED_HOSTS = new Set([
+  'www.w3.org',
+  'example.com',
+  'react.dev',
+  'base-ui.com',
+  'redux.js.org',
+  'redux-toolkit.js.org',
+  'tailwindcss.com',
+  'github.com',
+  'bit.ly',
+]);
+
 const LAYOUTS = new Set(['signed-in /', 'organization o/$org', 'operator operator']);
 
 describeJourney('every page', () => {
@@ -93,6 +106,13 @@ describeJourney('every page', () => {
     const files = builtFiles();
     expect(files.some(({ name, text }) => name.endsWith('.css') && text.includes('light-dark('))).toBe(true);
     expect(files.filter(({ text }) => text.includes('prefers-color-scheme')).map(({ name }) => name)).toEqual([]);
+  });
+
+  it('names no host besides namespaces, placeholders and pages of libraries about their errors, and evaluates no text', () => {
+    const hosts = builtFiles().flatMap(({ text }) => [...text.matchAll(/https?:\/\/([\w-]+(?:\.[\w-]+)+)/g)]);
+    const unknown = hosts.map(([, host = '']) => host).filter((host) => !NAMED_HOSTS.has(host));
+    expect([...new Set(unknown)]).toEqual([]);
+    expect(builtFiles().filter(({ text }) => /\beval\(|\bFunction\(["']/.test(text))).toEqual([]);
   });
 
   it('is in the list of this test', () => {

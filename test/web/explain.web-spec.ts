@@ -68,6 +68,9 @@ describeJourney('an explanation', () => {
     const command = await page.getByRole('region', { name: 'curl command' }).innerText();
     const [, body = ''] = /-d '([^]*)'$/.exec(command.trim()) ?? [];
     expect((await stage.send(subject, JSON.parse(body) as object)).status).toBe(200);
+    await page.getByRole('link', { name: 'Try it in the playground' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Playground' }).waitFor();
+    expect(await page.getByRole('combobox', { name: 'Model', exact: true }).inputValue()).toBe('mock/trio');
     await user.close();
   });
 

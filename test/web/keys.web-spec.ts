@@ -61,6 +61,19 @@ describeJourney('API keys', () => {
     await gateway.stop();
   });
 
+  it('are the first step of a newcomer, who reads that requests need credit and how to send the first one', async () => {
+    const newcomer = await gateway.dashboardUser({ role: 'owner' });
+    const user = await BrowserUser.signedIn(gateway, newcomer);
+    const { page } = user;
+    await page.goto(`/dashboard/o/${newcomer.organizationId}`);
+    await page.getByText('No credit yet').waitFor();
+    await page.getByRole('link', { name: 'Create a key' }).waitFor();
+    await page.getByRole('link', { name: 'Requests', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor();
+    expect(await page.getByLabel('curl command').innerText()).toContain(`${gateway.url}/v1/chat/completions`);
+    await user.close();
+  });
+
   it('creates one key on a double click, shows its secret once with a curl that works, and keeps it nowhere', async () => {
     const owner = await newOwner();
     const user = await openKeys(owner);
@@ -202,7 +215,9 @@ describeJourney('API keys', () => {
   it('searches and sorts live keys by the address, and lists revoked ones and those of the playground apart', async () => {
     const owner = await newOwner();
     for (const name of ['staging', 'production', 'a batch job']) {
-      await owner.call(owner.path('/keys'), { body: { name, monthly_budget_micro: 50_000_000 } });
+      await owner.call(owner.path('/keys'), {
+        body: { name, daily_budget_micro: 5_000_000, monthly_budget_micro: 50_000_000 },
+      });
     }
     const revoked = await owner.call(owner.path('/keys'), { body: { name: 'old laptop' } });
     await owner.call(owner.path(`/keys/${revoked.json.api_key.id}/revoke`), { method: 'POST' });
@@ -213,6 +228,8 @@ describeJourney('API keys', () => {
     const names = (): Promise<string[]> => page.locator('[data-row-link]').allInnerTexts();
     await page.getByRole('link', { name: 'production' }).waitFor();
     expect(await names()).toEqual(['a batch job', 'production', 'staging 2']);
+    const table = page.getByRole('region', { name: 'Live keys' });
+    expect(await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
     await user.picture('keys');
     await page.getByLabel('Order').selectOption('Name');
     await page.keyboard.press('/');

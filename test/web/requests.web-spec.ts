@@ -3,7 +3,7 @@ import { UsageSweeps } from '../../src/billing/usage/usage-sweeps';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import { TestGateway } from '../harness/gateway';
 
-describeJourney('slow and expensive requests', () => {
+describeJourney('requests', () => {
   let gateway: TestGateway;
 
   beforeAll(async () => {
@@ -47,6 +47,28 @@ describeJourney('slow and expensive requests', () => {
     await page.getByLabel('Duration from (ms)').fill('498');
     await page.getByLabel('Duration from (ms)').press('Enter');
     await page.getByText('No request matches these filters').waitFor();
+    await user.close();
+  });
+
+  it('are grouped by error code on the page of usage, which leads to those of one code', async () => {
+    const viewer = await gateway.dashboardUser({ role: 'viewer' });
+    const { organizationId } = viewer;
+    await insertReceipts(gateway.pool, { organizationId, count: 200, hours: 20 });
+    await gateway.app.get(UsageSweeps, { strict: false }).roll();
+    const user = await BrowserUser.signedIn(gateway, viewer);
+    const { page } = user;
+    await page.goto(`/dashboard/o/${organizationId}/usage?range=7d&metric=requests`);
+    await page.getByLabel('by', { exact: true }).selectOption('error_code');
+    const group = page
+      .getByRole('region', { name: 'Totals', exact: true })
+      .getByRole('row', { name: /^provider_/ })
+      .first();
+    const code = await group.getByRole('link').innerText();
+    const counted = await group.getByRole('cell').nth(2).innerText();
+    await group.getByRole('link').click();
+    await page.waitForURL((url) => url.searchParams.get('error_code') === code);
+    await page.getByRole('region', { name: 'Requests', exact: true }).getByRole('row').nth(1).waitFor();
+    expect(await page.locator('[data-row-link]').count()).toBe(Number(counted));
     await user.close();
   });
 

@@ -46,6 +46,11 @@ module.exports = class SharedEnvironment {
     Object.assign(process.env, this.original.env);
   }
 
+  /** The harness of browsers keeps what the pages show when a test fails. */
+  async handleTestEvent({ name }) {
+    if (name === 'test_fn_failure') await globalThis[Symbol.for('gateway.keepPages')]?.();
+  }
+
   exportConditions() {
     return ['node', 'node-addons'];
   }
