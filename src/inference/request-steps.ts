@@ -8,6 +8,9 @@ import type { CallTrace } from '../providers/contract/provider-call';
 import { inputTokensOf, outputTokensOf } from '../providers/contract/usage';
 import type { Candidate, InferenceInput } from './inference.types';
 
+/** A name from outside must not fill a span. */
+const MAX_MODEL_LENGTH = 200;
+
 /** The scope of the limit that refused a request. */
 export const LIMITS_FACTS: StepFacts<unknown> = {
   failed: (error) => {
@@ -37,6 +40,7 @@ export class RequestSteps implements CallTrace {
   private answeredAtMs: number | null = null;
   private server: URL | null = null;
   private finishReason: string | null = null;
+  private responseModel: string | undefined;
 
   private constructor(
     private readonly trace: RequestTrace,
@@ -62,6 +66,7 @@ export class RequestSteps implements CallTrace {
     const operation = genaiOperationOf(this.input.operation);
     this.attemptBeganMs = startMs;
     this.server = null;
+    this.responseModel = undefined;
     this.attempt = this.trace.begin(`${operation} ${model.id}`, 'client', startMs, {
       [names.operation]: operation,
       [names.provider]: provider.id,
@@ -75,6 +80,11 @@ export class RequestSteps implements CallTrace {
   /** Called by the provider's client: an address may differ from that of the provider's other models. */
   noteServer(baseUrl: URL): void {
     this.server = baseUrl;
+  }
+
+  /** The name of the model that answered, from the provider's reply. */
+  noteModel(name: unknown): void {
+    if (typeof name === 'string') this.responseModel = name.slice(0, MAX_MODEL_LENGTH);
   }
 
   /** Why the model stopped. */
@@ -102,6 +112,7 @@ export class RequestSteps implements CallTrace {
       this.answeredAtMs ?? settleBeganMs,
       {
         ...this.serverAttributes(),
+        [names.responseModel]: this.responseModel,
         [names.finishReasons]: this.finishReason === null ? undefined : [this.finishReason],
         [names.inputTokens]: inputTokensOf(usage),
         [names.outputTokens]: outputTokensOf(usage),

@@ -27,7 +27,7 @@ export function message(fields: Partial<Message> = {}): Message {
     id: 'msg_01',
     type: 'message',
     role: 'assistant',
-    model: 'claude-test',
+    model: 'upstream-model',
     content: [{ type: 'text', text: 'Hello', citations: null }],
     container: null,
     diagnostics: null,

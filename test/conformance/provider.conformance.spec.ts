@@ -11,6 +11,7 @@ import type { ChatEvent } from '../../src/providers/contract/chat-event';
 import type { CompletionsProvider } from '../../src/providers/contract/completions';
 import type { EmbeddingsProvider } from '../../src/providers/contract/embeddings';
 import type { Provider } from '../../src/providers/contract/provider';
+import type { ProviderCall } from '../../src/providers/contract/provider-call';
 import { ProvidersModule } from '../../src/providers/providers.module';
 import { ProvidersService } from '../../src/providers/providers.service';
 import { type Answer, FakeUpstream } from './fake-upstream';
@@ -203,6 +204,32 @@ describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as cons
             [1, 0],
           ];
     expect(vectors).toEqual(expected);
+  });
+
+  it('notes the upstream name of the model that answered on the span of a call', async () => {
+    const noted: unknown[] = [];
+    const trace = {
+      traceparent: undefined,
+      noteServer: () => undefined,
+      noteModel: (name: unknown) => noted.push(name),
+    };
+    const traced = (): ProviderCall => ({ ...call(), trace });
+    const sink = { write: () => true, drained: () => Promise.resolve() };
+    await chat(answers.reply)?.complete(chatRequest(), traced());
+    await (await chat(answers.stream)?.openStream(chatRequest({ stream: true }), traced()))?.pipe(sink);
+    await completions(answers.completion)?.complete(prompt, traced());
+    const texting = await completions(answers.completionStream)?.openStream({ ...prompt, stream: true }, traced());
+    await texting?.pipe(sink);
+    await embeddings(answers.embeddings)?.embed(texts, traced());
+    const answered = [
+      provider.chat && answers.reply,
+      provider.chat && answers.stream,
+      provider.completions && answers.completion,
+      provider.completions && answers.completionStream,
+      // Only OpenAI's format names the model of embeddings.
+      provider.embeddings && (answers.embeddings === OPENAI_ANSWERS.embeddings ? answers.embeddings : undefined),
+    ].filter((answer) => answer !== undefined);
+    expect(noted).toEqual(answered.map(() => 'upstream-model'));
   });
 
   it('reports a rate limit with its Retry-After from every capability', async () => {

@@ -40,6 +40,7 @@ export const OPENAI_ANSWERS: TextAnswers = {
   completion: (response) =>
     response.end(
       JSON.stringify({
+        model: 'upstream-model',
         choices: [{ index: 0, text: 'Hello', finish_reason: 'stop' }],
         usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
       }),
@@ -49,8 +50,8 @@ export const OPENAI_ANSWERS: TextAnswers = {
       .writeHead(200, { 'content-type': 'text/event-stream' })
       .end(
         sse(
-          { id: 'cmpl-up', choices: [{ index: 0, text: 'Hel', finish_reason: null }] },
-          { id: 'cmpl-up', choices: [{ index: 0, text: 'lo', finish_reason: 'stop' }] },
+          { id: 'cmpl-up', model: 'upstream-model', choices: [{ index: 0, text: 'Hel', finish_reason: null }] },
+          { id: 'cmpl-up', model: 'upstream-model', choices: [{ index: 0, text: 'lo', finish_reason: 'stop' }] },
           { choices: [], usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } },
           '[DONE]',
         ),
@@ -62,6 +63,7 @@ export const OPENAI_ANSWERS: TextAnswers = {
           { index: 1, embedding: [1, 0] },
           { index: 0, embedding: [0.6, 0.8] },
         ],
+        model: 'upstream-model',
         usage: { prompt_tokens: 3, total_tokens: 3 },
       }),
     ),

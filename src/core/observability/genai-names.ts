@@ -10,6 +10,7 @@ const COMMON = {
   requestModel: 'gen_ai.request.model',
   stream: 'gen_ai.request.stream',
   maxTokens: 'gen_ai.request.max_tokens',
+  responseModel: 'gen_ai.response.model',
   finishReasons: 'gen_ai.response.finish_reasons',
   firstChunkSeconds: 'gen_ai.response.time_to_first_chunk',
   inputTokens: 'gen_ai.usage.input_tokens',

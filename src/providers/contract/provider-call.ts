@@ -141,6 +141,8 @@ export interface CallTrace {
   readonly traceparent: string | undefined;
   /** Names the server that is called. */
   noteServer(baseUrl: URL): void;
+  /** Names the model that answered, as the upstream does; anything but a name is ignored. */
+  noteModel(name: unknown): void;
 }
 
 /** One attempt at one deployment. */

@@ -88,6 +88,7 @@ export function fromOpenAiCompletionReply(reply: Buffer, call: ProviderCall): Co
   const choice = firstChoice(document);
   if (choice === null || typeof choice['text'] !== 'string') throw notACompletion();
   if (isFailedFinish(choice['finish_reason'])) throw failedGeneration();
+  call.trace?.noteModel(document['model']);
   const { text } = choice;
   const { system_fingerprint: fingerprint } = document;
   return {
@@ -157,6 +158,7 @@ class CompletionChunkTranslator implements EventTranslator<Buffer> {
     }
     const chunk = parseCompletion(event);
     if (chunk['error'] != null) throw mapInBandError(chunk, 'first_token');
+    if (!state.started) this.call.trace?.noteModel(chunk['model']);
     this.readUsage(chunk);
     const choice = firstChoice(chunk);
     // After the finish reason only usage matters.

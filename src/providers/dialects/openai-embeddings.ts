@@ -129,6 +129,7 @@ export class EmbeddingReply implements ReplyReceiver {
     if (frame['error'] != null) throw mapInBandError(frame, 'first_token');
     if (this.added !== this.expected.count)
       throw notEmbeddings('a number of embeddings that differs from the number of inputs');
+    this.call.trace?.noteModel(frame['model']);
     const vectors = this.vectors as Vector[];
     this.checkLengths(vectors);
     return { vectors, usage: toUsageVector(toChatUsage(frame['usage']), this.call.quirks) };

@@ -150,13 +150,14 @@ export class KeyedGateway {
   }
 }
 
-export function answerWhole(response: ServerResponse, content: string): void {
+export function answerWhole(response: ServerResponse, content: string, fields: object = {}): void {
   response.setHeader('content-type', 'application/json');
   response.end(
     JSON.stringify({
       id: 'chatcmpl-1',
       choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 10, completion_tokens: 5 },
+      ...fields,
     }),
   );
 }

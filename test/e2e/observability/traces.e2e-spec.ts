@@ -171,7 +171,7 @@ describe('traceparent', () => {
     const sent: (string | undefined)[] = [];
     upstream.answer = (response, { headers }) => {
       sent.push(headers.traceparent as string | undefined);
-      answerWhole(response, 'Hello');
+      answerWhole(response, 'Hello', { model: 'model-2026-11-01' });
     };
     const { key } = await traced.customer();
     const body = { model: 'local/chat', messages: [{ role: 'user', content: 'hi' }] };
@@ -179,6 +179,7 @@ describe('traceparent', () => {
     await traced.app.get(Tracing, { strict: false }).flush();
     const call = collector.spans.find(({ name }) => name === 'chat local/chat');
     expect(attributesOf(call as ReceivedSpan)).toMatchObject({
+      'gen_ai.response.model': 'model-2026-11-01',
       'server.address': '127.0.0.1',
       'server.port': Number(new URL(upstream.origin).port),
     });

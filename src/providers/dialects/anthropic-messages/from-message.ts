@@ -25,13 +25,14 @@ export interface ReadMessage {
  */
 export function fromMessage(
   reply: Buffer,
-  call: Pick<ProviderCall, 'publicModel'>,
+  call: Pick<ProviderCall, 'publicModel' | 'trace'>,
   object: JsonObjectText | null = null,
 ): ReadMessage {
   const document = parse(reply);
   if (document['type'] === 'error') throw mapInBandError(document, 'first_token');
   const { content, stop_reason: stopReason, stop_details: details, id, usage } = document;
   if (!Array.isArray(content)) throw notAMessage();
+  call.trace?.noteModel(document['model']);
   const { blocks, annotations } = readBlocks(content, object);
   object?.check(stopReason);
   const { message, outputBytes } = toMessage(blocks, refusalOf(details));

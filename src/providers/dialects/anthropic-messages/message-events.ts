@@ -1,4 +1,5 @@
 import type { ChatEvent, UrlCitation } from '../../contract/chat-event';
+import type { CallTrace } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
@@ -60,11 +61,13 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
   /**
    * @param keep stores the reasoning of the whole answer; `null` when there is none. Must not reject.
    * @param object as for `fromMessage`
+   * @param trace of the call; absent: it is not traced
    */
   constructor(
     private readonly state: ChatStreamState,
     private readonly keep: (blocks: readonly AnswerBlock[]) => Promise<void> | null,
     private readonly object: JsonObjectText | null,
+    private readonly trace?: CallTrace,
   ) {}
 
   /** The client's next request may follow at once, so the end waits for the reasoning. */
@@ -100,6 +103,7 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
   private begin(message: unknown): null {
     if (!isJsonObject(message)) return null;
     this.id = message['id'];
+    this.trace?.noteModel(message['model']);
     this.usage = mergeUsage(this.usage, message['usage']);
     this.state.usage = toMessagesUsage(this.usage);
     return null;

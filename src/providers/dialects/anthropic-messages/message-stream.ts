@@ -15,7 +15,7 @@ export function openMessageStream(
   object: JsonObjectText | null = null,
 ): Promise<ChatStream> {
   return UpstreamStream.open(request, {
-    translatorFor: (_call, state) => new MessageEventTranslator(state, keep, object),
+    translatorFor: ({ trace }, state) => new MessageEventTranslator(state, keep, object, trace),
     join: (lists) => lists.flat(),
   });
 }

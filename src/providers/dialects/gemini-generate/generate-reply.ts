@@ -18,6 +18,7 @@ export function fromGenerateReply(reply: Buffer, reader: ResponseReader, call: P
   const response = parseResponse(reply);
   const { candidate, usage } = reader.read(response);
   if (candidate === null) throw notAResponse();
+  call.trace?.noteModel(response['modelVersion']);
   const { reasoning, text, calls, logprobs, finishReason, source } = candidate;
   const annotations = toAnnotations(source, text);
   const message: JsonObject = {

@@ -1,7 +1,7 @@
 import { systemClock } from '../../../core/time/clock';
 import type { ChatStream } from '../../contract/chat';
 import type { ChatEvent } from '../../contract/chat-event';
-import type { ReasoningVault } from '../../contract/reasoning-vault';
+import type { ProviderCall } from '../../contract/provider-call';
 import type { JsonObject } from '../../kit/json';
 import {
   type ChatStreamState,
@@ -27,7 +27,7 @@ const DONE = Buffer.from('[DONE]');
 /** A streamed answer as typed events. */
 export function openGenerateStream(request: StreamRequest, reader: ResponseReader): Promise<ChatStream> {
   return UpstreamStream.open<Events>(request, {
-    translatorFor: ({ vault }, state) => new GenerateTranslator(reader, state, vault),
+    translatorFor: (call, state) => new GenerateTranslator(reader, state, call),
     join: (lists) => lists.flat(),
   });
 }
@@ -41,7 +41,7 @@ class GenerateTranslator implements EventTranslator<Events> {
   constructor(
     private readonly reader: ResponseReader,
     private readonly state: ChatStreamState,
-    private readonly vault?: ReasoningVault,
+    private readonly call: Pick<ProviderCall, 'trace' | 'vault'>,
   ) {}
 
   /** @throws ProviderError for an error inside the stream, or an event that is not a response */
@@ -81,12 +81,13 @@ class GenerateTranslator implements EventTranslator<Events> {
     for (const annotation of this.sources.toAnnotations()) events.push({ type: 'annotation', annotation });
     state.finishReason = finishReason;
     // Begun before the finish reason is passed on, since a client may send the results of its calls right after it.
-    this.stored = storeSignatures(this.calls, this.vault);
+    this.stored = storeSignatures(this.calls, this.call.vault);
     events.push({ type: 'finish', reason: finishReason });
   }
 
   private start(response: JsonObject): ChatEvent {
     const { state } = this;
+    this.call.trace?.noteModel(response['modelVersion']);
     state.started = true;
     state.id = toAnswerId(response);
     state.created = Math.floor(systemClock.now() / 1000);

@@ -25,6 +25,7 @@ export function fromOpenAiChatReply(reply: Buffer, call: ProviderCall): ChatComp
   if (isFailedFinish(choice['finish_reason'])) throw failedGeneration();
 
   const { quirks } = call;
+  call.trace?.noteModel(document['model']);
   const { message, calledTools, outputBytes } = toMessage(choice['message'], quirks);
   const annotations = quirks.citations === true ? toAnnotations(document) : null;
   if (annotations !== null) message['annotations'] = annotations;

@@ -300,6 +300,7 @@ export class ChunkReader {
     }
     const isFirst = !state.started;
     if (isFirst) {
+      call.trace?.noteModel(chunk['model']);
       state.started = true;
       state.id = toId(chunk['id']);
       state.created = toCreated(chunk['created']);

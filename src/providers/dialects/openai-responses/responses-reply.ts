@@ -24,6 +24,7 @@ export function fromResponsesReply(reply: Buffer, call: ProviderCall): ReadReply
   const { output, error, id, created_at: created, service_tier: serviceTier } = response;
   if (error != null) throw mapResponseError(error);
   if (!Array.isArray(output)) throw malformed();
+  call.trace?.noteModel(response['model']);
   const answer = readOutput(output);
   const { text, refusal, reasoning, calls, annotations, logprobs } = answer;
   const body: ChatCompletionBody = {

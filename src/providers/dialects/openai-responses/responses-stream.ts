@@ -111,6 +111,7 @@ class ResponsesTranslator implements EventTranslator<Events> {
       case 'response.created':
       case 'response.in_progress':
         this.response = isJsonObject(event['response']) ? event['response'] : {};
+        this.call.trace?.noteModel(this.response['model']);
         return [];
       case 'response.output_text.delta':
         return this.text(event);
