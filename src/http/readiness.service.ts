@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { RedisClient } from '../core/redis/redis-client';
 import { DataSource } from 'typeorm';
@@ -25,8 +26,8 @@ export interface ReadinessReport {
   readonly ledger_audit_age_seconds: number | null;
 }
 
-/** Counts the probes of all processes. */
-const PROBE_KEY = 'gateway:ready';
+/** Each probe counts at a key of its own: at its memory limit Redis runs a script that deletes before it writes. */
+const PROBE_KEYS = 'gateway:ready:';
 const CHECK_TIMEOUT_MS = 1_000;
 /** How long a result is cached. Failures are cached more briefly, so that recovery shows soon. */
 const GOOD_FOR_MS = { ready: 1_000, not_ready: 100 };
@@ -87,7 +88,7 @@ export class ReadinessService {
   private async askServers(): Promise<Checks> {
     const [postgres, redis, migrations] = await Promise.all([
       succeeds(this.dataSource.query('SELECT 1')),
-      succeeds(probeLimits(this.limitScript, PROBE_KEY)),
+      succeeds(probeLimits(this.limitScript, PROBE_KEYS + randomUUID())),
       succeeds(this.requireMigrations()),
     ]);
     this.metrics.dependencyUp.of('postgres').set(postgres === 'ok' ? 1 : 0);

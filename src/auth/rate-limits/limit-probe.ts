@@ -3,11 +3,11 @@ import { LimitCall } from './limit-call';
 import type { LimitConnection } from './limit-connection';
 import { BUCKETS_PER_WINDOW } from './limit-script';
 
-/** More than all probes of a second. */
-const MAX_PROBES = 1_000_000;
+/** The key counts one probe. */
+const MAX_PROBES = 1;
 
 /**
- * Counts one request at the key, which shows that the script runs and may write.
+ * Counts one request at a new key, which expires after a second. This shows that the script runs and may write.
  * @throws Error when Redis does not answer, or cannot check limits
  */
 export async function probeLimits(connection: LimitConnection, redisKey: string): Promise<void> {
