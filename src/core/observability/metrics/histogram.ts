@@ -45,18 +45,15 @@ export class Histogram {
   }
 
   private *samples(): Iterable<Sample> {
-    for (const { labels, counts, sum } of this.series) {
+    const [bucketName, sumName, countName] = ['bucket', 'sum', 'count'].map((part) => `${this.name}_${part}`);
+    for (const { labels, bucketLabels, counts, sum } of this.series) {
       let count = 0;
-      for (const [index, inBucket] of counts.entries()) {
-        count += inBucket;
-        yield {
-          metricName: `${this.name}_bucket`,
-          labels: { le: this.bounds[index] ?? '+Inf', ...labels },
-          value: count,
-        };
+      for (let index = 0; index < counts.length; index++) {
+        count += counts[index] ?? 0;
+        yield { metricName: bucketName, labels: bucketLabels[index] ?? labels, value: count };
       }
-      yield { metricName: `${this.name}_sum`, labels, value: sum };
-      yield { metricName: `${this.name}_count`, labels, value: count };
+      yield { metricName: sumName, labels, value: sum };
+      yield { metricName: countName, labels, value: count };
     }
   }
 
@@ -73,13 +70,16 @@ export class Histogram {
 class Buckets implements HistogramSeries {
   /** Observations in each bucket, and above the last bound. */
   readonly counts: number[];
+  /** The labels of each bucket. */
+  readonly bucketLabels: readonly Sample['labels'][];
   sum = 0;
 
   constructor(
     readonly labels: Readonly<Record<string, string>>,
     private readonly bounds: readonly number[],
   ) {
-    this.counts = Array.from({ length: bounds.length + 1 }, () => 0);
+    this.bucketLabels = [...bounds, '+Inf'].map((le) => ({ le, ...labels }));
+    this.counts = this.bucketLabels.map(() => 0);
   }
 
   observe(value: number): void {
