@@ -19,11 +19,13 @@ export interface GatewayProcessSettings {
   readonly dataDir?: string;
   readonly catalogDir?: string;
   readonly port?: number;
+  /** The folder of another version's build; default: `dist` of this one. */
+  readonly build?: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-const MAIN = resolve(__dirname, '../../dist/src/main.js');
-const COMMAND_LINE = resolve(__dirname, '../../dist/src/cli/main.js');
+const BUILD = resolve(__dirname, '../../dist');
+const COMMAND_LINE = join(BUILD, 'src/cli/main.js');
 const WELCOME = /The gateway listens on http:\/\/127\.0\.0\.1:(\d+) /;
 const READY_WITHIN_MS = 100_000;
 const POLL_MS = 20;
@@ -142,7 +144,7 @@ export function createDataDirectory(): DataDirectory {
 }
 
 function runGateway(settings: GatewayProcessSettings): ManagedChild {
-  return runProgram(MAIN, [], { port: 0, ...settings });
+  return runProgram(join(settings.build ?? BUILD, 'src/main.js'), [], { port: 0, ...settings });
 }
 
 function runProgram(file: string, args: readonly string[], settings: GatewayProcessSettings): ManagedChild {
