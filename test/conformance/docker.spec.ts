@@ -124,6 +124,15 @@ describe('docker/Dockerfile', () => {
   });
 });
 
+describe('a release', () => {
+  it('has one version, in the package, in the chart and in the notes of changes', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    const chart = load(read('docker/helm/inference-gateway/Chart.yaml')) as { version: string; appVersion: string };
+    const [, noted] = /^## (\S+?),? /m.exec(read('docker/CHANGES.md')) ?? [];
+    expect([chart.version, chart.appVersion, noted]).toEqual([version, version, version]);
+  });
+});
+
 function last(instruction: string): string {
   const line = instructions.findLast((candidate) => candidate.startsWith(`${instruction} `)) ?? '';
   return line.slice(instruction.length + 1);
