@@ -42,14 +42,14 @@ abstract class MetricRegistry {
     cap = this.cap,
   ): CounterFamily {
     const full = prefix + name;
-    const counter = new Counter({
+    const counter: Counter = new Counter({
       name: full,
       help,
       labelNames,
       registers: [this.registry],
-      collect: () => family.flush(),
+      collect: (): void => family.flush(),
     });
-    const family = new CounterFamily(counter, full, labelNames.length, cap);
+    const family: CounterFamily = new CounterFamily(counter, full, labelNames.length, cap);
     return family;
   }
 
