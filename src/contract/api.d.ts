@@ -2238,6 +2238,11 @@ export interface components {
             };
             /** @description Seconds since an audit of the ledger last completed; null before the first one. */
             ledger_audit_age_seconds: number | null;
+            /**
+             * @description The database that serves lists, exports and usage; `primary` also while the replica is away or behind.
+             * @enum {string}
+             */
+            reads_from: "primary" | "replica";
         };
         JobEvent: {
             /** @enum {string} */
@@ -4827,7 +4832,8 @@ export interface operations {
                      *         "migrations": "ok",
                      *         "ledger": "ok"
                      *       },
-                     *       "ledger_audit_age_seconds": 34
+                     *       "ledger_audit_age_seconds": 34,
+                     *       "reads_from": "primary"
                      *     }
                      */
                     "application/json": components["schemas"]["Readiness"];
@@ -4849,7 +4855,8 @@ export interface operations {
                      *         "migrations": "ok",
                      *         "ledger": "ok"
                      *       },
-                     *       "ledger_audit_age_seconds": 34
+                     *       "ledger_audit_age_seconds": 34,
+                     *       "reads_from": "primary"
                      *     }
                      */
                     "application/json": components["schemas"]["Readiness"];

@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { LedgerAuditService } from '../billing/ledger/ledger-audit.service';
 import { ReservationService } from '../billing/ledger/reservation.service';
 import { MONEY_POOL } from '../core/database/money-pool';
+import { ReadDatabase } from '../core/database/read-database';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { deploymentLabel } from '../inference/request-metrics';
@@ -32,6 +33,7 @@ export class ProcessState implements OnModuleInit, OnModuleDestroy {
     private readonly health: HealthService,
     private readonly dataSource: DataSource,
     @Inject(MONEY_POOL) private readonly moneyPool: Pool,
+    private readonly reads: ReadDatabase,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -99,9 +101,10 @@ export class ProcessState implements OnModuleInit, OnModuleDestroy {
     const general = (this.dataSource.driver as { readonly master?: Connections }).master;
     if (general !== undefined) this.observePool('general', general);
     this.observePool('money', this.moneyPool);
+    if (this.reads.connections !== null) this.observePool('read', this.reads.connections);
   }
 
-  private observePool(pool: 'general' | 'money', { totalCount, idleCount, waitingCount }: Connections): void {
+  private observePool(pool: 'general' | 'money' | 'read', { totalCount, idleCount, waitingCount }: Connections): void {
     const { databaseConnections } = this.metrics;
     databaseConnections.of(pool, 'idle').set(idleCount);
     databaseConnections.of(pool, 'busy').set(totalCount - idleCount);

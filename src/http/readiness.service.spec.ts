@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import type { LedgerAuditService } from '../billing/ledger/ledger-audit.service';
+import type { ReadDatabase } from '../core/database/read-database';
 import type { Clock } from '../core/time/clock';
 import type { DrainService } from './availability';
 import { ReadinessService } from './readiness.service';
@@ -27,6 +28,7 @@ function createReadiness() {
     drain as DrainService,
     { now: () => clock.nowMs, monotonic: () => clock.nowMs } as Clock,
     new Metrics(),
+    { source: 'replica' } as ReadDatabase,
   );
   const ask = async (): Promise<string> => (await readiness.check()).status;
   return { readiness, servers, clock, drain, ask };
@@ -47,9 +49,10 @@ describe('ReadinessService', () => {
     expect(servers.asked).toBe(0);
   });
 
-  it('reports the age of the last ledger audit', async () => {
+  it('reports the age of the last ledger audit, and where lists are read', async () => {
     const { readiness } = createReadiness();
-    expect(await readiness.check()).toMatchObject({ checks: { ledger: 'ok' }, ledger_audit_age_seconds: 34 });
+    const details = { ledger_audit_age_seconds: 34, reads_from: 'replica' };
+    expect(await readiness.check()).toMatchObject({ checks: { ledger: 'ok' }, ...details });
   });
 
   it('reports a shutdown immediately', async () => {

@@ -6,6 +6,7 @@ import { LimitConnection } from '../auth/rate-limits/limit-connection';
 import { probeLimits } from '../auth/rate-limits/limit-probe';
 import { LedgerAuditService, type LedgerState } from '../billing/ledger/ledger-audit.service';
 import { within } from '../core/concurrency/within';
+import { ReadDatabase, type ReadSource } from '../core/database/read-database';
 import { hasPendingMigrations } from '../core/database/run-migrations';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { REDIS } from '../core/redis/redis.module';
@@ -24,6 +25,8 @@ export interface ReadinessReport {
   };
   /** Since the last completed audit; `null`: none has completed. */
   readonly ledger_audit_age_seconds: number | null;
+  /** The database of lists, exports and usage. */
+  readonly reads_from: ReadSource;
 }
 
 /** Each probe counts at a key of its own: at its memory limit Redis runs a script that deletes before it writes. */
@@ -57,6 +60,7 @@ export class ReadinessService {
     private readonly drain: DrainService,
     @Inject(CLOCK) private readonly clock: Clock,
     private readonly metrics: Metrics,
+    private readonly reads: ReadDatabase,
   ) {
     this.limitScript = new LimitConnection(redis);
   }
@@ -69,6 +73,7 @@ export class ReadinessService {
       status: isServing(checks) && !this.drain.stopping ? 'ready' : 'not_ready',
       checks,
       ledger_audit_age_seconds: ageMs && Math.floor(ageMs / 1_000),
+      reads_from: this.reads.source,
     };
   }
 

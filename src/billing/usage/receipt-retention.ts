@@ -43,8 +43,7 @@ export class ReceiptRetention {
            SELECT $1::timestamptz WHERE NOT EXISTS (SELECT FROM receipt_history WHERE kept_since >= $1)`,
         [before],
       );
-      await this.partitions.remove(TABLE, day);
-      removed++;
+      if (await this.partitions.remove(TABLE, day)) removed++;
     }
     return removed;
   }

@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { ReadDatabase } from '../../core/database/read-database';
 import { textOfTime } from '../../core/types/page';
 import { isUuid } from '../../core/types/require-uuid';
 import { PriceVersionEntity } from '../../core/database/entities/price-version.entity';
@@ -153,9 +154,12 @@ function inRange(first: string, middle: string, end: string): string {
 /** The receipts of requests. Sums are in `UsageTotalsRepository`. */
 @Injectable()
 export class RequestLogRepository {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(ReadDatabase) private readonly reads: Pick<ReadDatabase, 'query'>,
+  ) {}
 
-  /** `null`: the organization has no request of this id. */
+  /** Also of a request that has just ended. `null`: the organization has none of this id. */
   async find(organizationId: string, id: string): Promise<RequestDetails | null> {
     const [row] = await this.dataSource.query<RequestDetailsRow[]>(
       `SELECT ${DETAILS} FROM usage_record r WHERE r.id = $1 AND r.organization_id = $2`,
@@ -197,7 +201,7 @@ export class RequestLogRepository {
       ranges[0]?.end,
     ];
     const conditions = conditionsOf(filter, after, (value) => `$${parameters.push(value)}`);
-    const rows = await this.dataSource.query<RequestRow[]>(
+    const rows = await this.reads.query<RequestRow[]>(
       `SELECT found.*
          FROM unnest($2::timestamptz[], $3::timestamptz[], $5::uuid[], $6::uuid[], $7::uuid[]) WITH ORDINALITY
               AS stretch (starts_at, ends_at, first_id, middle_id, end_id, n),

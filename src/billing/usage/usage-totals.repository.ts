@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { ReadDatabase } from '../../core/database/read-database';
 import { operationsOf } from './operations';
 import type { RequestFilter } from './usage.types';
 
@@ -92,7 +93,10 @@ const OF_ORGANIZATION = '($1::uuid IS NULL OR organization_id = $1)';
  */
 @Injectable()
 export class UsageTotalsRepository {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(ReadDatabase) private readonly reads: Pick<ReadDatabase, 'query'>,
+  ) {}
 
   /** Folds at most `limit` deltas that no other process is folding; returns how many. */
   async roll(limit: number): Promise<number> {
@@ -102,7 +106,7 @@ export class UsageTotalsRepository {
 
   /** The hours from the first to the last request whose receipt is kept; `null`: there is none. */
   async findPeriod(organizationId: string): Promise<Period | null> {
-    const [row] = await this.dataSource.query<{ first: Date | null; last: Date | null }[]>(PERIOD, [organizationId]);
+    const [row] = await this.reads.query<{ first: Date | null; last: Date | null }[]>(PERIOD, [organizationId]);
     if (row === undefined || row.first === null || row.last === null) return null;
     return { startsAtMs: row.first.getTime(), endsAtMs: row.last.getTime() + HOUR_MS };
   }
@@ -122,7 +126,7 @@ export class UsageTotalsRepository {
     const of = (span: Span, start: string, end: string): string =>
       `SELECT ${column}, requests, charged_micro FROM ${table}
         WHERE ${OF_ORGANIZATION} AND span = '${span}' AND starts_at >= ${start} AND starts_at < ${end}`;
-    const rows = await this.dataSource.query<{ value: string }[]>(
+    const rows = await this.reads.query<{ value: string }[]>(
       `SELECT ${column}::text AS value
          FROM (${of('hour', '$2', '$3')} UNION ALL ${of('day', '$3', '$4')} UNION ALL ${of('hour', '$4', '$5')} UNION ALL
                SELECT ${column}, requests, charged_micro FROM usage_delta
@@ -179,7 +183,7 @@ export class UsageTotalsRepository {
     filter: RequestFilter & Required<Pick<RequestFilter, 'from' | 'to'>>,
   ): Promise<BusyHour[]> {
     const { text, parameters } = busyHours(organizationId, filter);
-    const rows = await this.dataSource.query<{ hour_s: number; minutes: string; requests: string }[]>(text, parameters);
+    const rows = await this.reads.query<{ hour_s: number; minutes: string; requests: string }[]>(text, parameters);
     return rows.map(({ hour_s: hourSeconds, minutes, requests }) => ({
       startsAtMs: hourSeconds * 1_000,
       minutes: BigInt(minutes),
@@ -190,7 +194,7 @@ export class UsageTotalsRepository {
   /** Packs thousands of rows into one per value: parsing rows in the driver costs more than joining them in PostgreSQL. */
   private async readPacked(rows: string, parameters: unknown[]): Promise<TotalsRow[]> {
     const columns = PACKED.map((column) => `array_agg(${column})::text AS ${column}`).join(', ');
-    const packed = await this.dataSource.query<PackedRow[]>(
+    const packed = await this.reads.query<PackedRow[]>(
       `SELECT value, ${columns}, string_agg(COALESCE(latency, ''), ';') AS latency FROM (${rows}) usage GROUP BY value`,
       parameters,
     );

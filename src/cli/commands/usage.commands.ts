@@ -35,7 +35,7 @@ interface UsageOptions {
 function showUsage({ org, from, to, groupBy }: UsageOptions): Promise<CommandResult> {
   return withContext(async ({ dataSource, organizations, clock }) => {
     await organizations.require(org);
-    const usage = new UsageSeriesService(new UsageTotalsRepository(dataSource), clock);
+    const usage = new UsageSeriesService(new UsageTotalsRepository(dataSource, dataSource), clock);
     const series = await usage.series(org, { from, to, groupBy, interval: 'day' });
     return {
       text: `From ${series.from.toISOString()} to ${series.to.toISOString()}:\n${toTable(series)}`,

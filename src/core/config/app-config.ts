@@ -62,6 +62,8 @@ export interface AppConfig {
   readonly databaseUrl: string | null;
   /** Set: `databaseUrl` leads to a pooler in transaction mode, and this one past it (src/core/database/README.md). */
   readonly databaseDirectUrl: string | null;
+  /** A replica for reads that may be some seconds old. `null`: there is none. */
+  readonly databaseReadUrl: string | null;
   /** Apply pending migrations at start; an embedded server is always migrated. */
   readonly migrateOnStart: boolean;
   /** `null`: start the embedded server. */

@@ -69,6 +69,7 @@ describe('loadConfig', () => {
       },
       databaseUrl: null,
       databaseDirectUrl: null,
+      databaseReadUrl: null,
       migrateOnStart: true,
       redisUrl: null,
       redisSentinels: null,

@@ -80,6 +80,7 @@ function findMissing({ production, storage, payments }: AppConfig, settings: Set
     [settings.SMTP_URL !== null && 'SMTP_URL', 'MAIL_FROM'],
     [settings.STRIPE_SECRET_KEY !== null && 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
     [settings.DATABASE_DIRECT_URL !== null && 'DATABASE_DIRECT_URL', 'DATABASE_URL'],
+    [settings.DATABASE_READ_URL !== null && 'DATABASE_READ_URL', 'DATABASE_URL'],
     [settings.REDIS_MODE === 'sentinel' && 'REDIS_MODE=sentinel', 'REDIS_URL', 'REDIS_NODES'],
     [settings.REDIS_MODE === 'cluster' && 'REDIS_MODE=cluster', 'REDIS_URL'],
     [payments.provider === 'stripe' && 'PAYMENT_PROVIDER=stripe', 'STRIPE_SECRET_KEY'],

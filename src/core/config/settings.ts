@@ -67,6 +67,9 @@ export const SETTINGS = z.object({
   DATABASE_DIRECT_URL: optional(serverUrl('postgres', 'postgresql')).describe(
     'The same database without the pooler that DATABASE_URL goes through, for money and migrations',
   ),
+  DATABASE_READ_URL: optional(serverUrl('postgres', 'postgresql')).describe(
+    'A replica for request lists, exports and usage; the primary serves them while it is away or 30 s behind',
+  ),
   MIGRATE_ON_START: flag
     .default(true)
     .describe('Applies pending migrations at start; false waits until gateway migrate has applied them'),

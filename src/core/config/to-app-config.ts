@@ -28,6 +28,7 @@ export function toAppConfig(
     management: toManagement(settings, production),
     databaseUrl: settings.DATABASE_URL,
     databaseDirectUrl: settings.DATABASE_DIRECT_URL,
+    databaseReadUrl: settings.DATABASE_READ_URL,
     migrateOnStart: settings.MIGRATE_ON_START,
     redisUrl: settings.REDIS_URL,
     redisSentinels: settings.REDIS_MODE === 'sentinel' ? settings.REDIS_NODES : null,

@@ -30,7 +30,7 @@ export interface DataSourceSettings {
 }
 
 /** JIT compilation and parallel workers cost more than any of these statements, at the expense of all others. */
-const PLANNER_OPTIONS = '-c jit=off -c max_parallel_workers_per_gather=0';
+export const PLANNER_OPTIONS = '-c jit=off -c max_parallel_workers_per_gather=0';
 
 /** Requests get their 503 within 2.5 s while PostgreSQL is unavailable. */
 export const CONNECT_TIMEOUT_MS = 2_000;

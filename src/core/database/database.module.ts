@@ -1,5 +1,5 @@
 /**
- * Connections to PostgreSQL for every module: TypeORM's `DataSource`, and the money pool for billing. The module is
+ * Connections to PostgreSQL for every module: TypeORM's `DataSource`, the money pool for billing, and a replica for reads. The module is
  * global and thus closed last: the shutdown of other modules (leases, settlements) still needs it.
  */
 import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
@@ -10,6 +10,7 @@ import { createDataSource } from './data-source';
 import { createFailoverClient } from './failover-client';
 import { createMoneyPool, MONEY_POOL } from './money-pool';
 import { onceReachable } from './once-reachable';
+import { ReadDatabase } from './read-database';
 import { reportMissingLimits } from './role-limits';
 
 const logger = new Logger('Database');
@@ -38,6 +39,14 @@ const PRIMARY_CLIENT = Symbol('PrimaryClient');
       },
     },
     {
+      provide: ReadDatabase,
+      inject: [APP_CONFIG, DataSource],
+      useFactory: ({ databaseReadUrl: url, databaseDirectUrl, database }: AppConfig, dataSource: DataSource) => {
+        const isPooled = databaseDirectUrl !== null;
+        return new ReadDatabase(dataSource, url === null ? null : { url, poolSize: database.poolSize, isPooled });
+      },
+    },
+    {
       provide: MONEY_POOL,
       inject: [APP_CONFIG, PRIMARY_CLIENT],
       useFactory: (config: AppConfig, client: typeof Client) =>
@@ -49,7 +58,7 @@ const PRIMARY_CLIENT = Symbol('PrimaryClient');
         }),
     },
   ],
-  exports: [DataSource, MONEY_POOL],
+  exports: [DataSource, MONEY_POOL, ReadDatabase],
 })
 export class DatabaseModule implements OnApplicationShutdown {
   constructor(

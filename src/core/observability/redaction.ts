@@ -18,6 +18,7 @@ const SECRET_FIELDS = [
   'token',
   'databaseUrl',
   'databaseDirectUrl',
+  'databaseReadUrl',
   'redisUrl',
   'redisSentinels',
   'redisCluster',

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
+import { driverErrorOf } from '../database/driver-error';
 
 /** A partition of a table that is partitioned by the UTC day of its `id`, a UUIDv7. */
 export interface DayPartition {
@@ -29,6 +31,9 @@ const LAST = `
   SELECT name, day_of_id(first_id)::text AS first_day,
          day_of_id(first_id) - (clock_timestamp() AT TIME ZONE 'UTC')::date AS days_ahead
     FROM day_partition WHERE table_name = $1 AND is_last`;
+
+/** `undefined_table`: not a partition any more; `object_not_in_prerequisite_state`: its detachment has begun or ended. */
+const TAKEN_BY_ANOTHER: ReadonlySet<string> = new Set(['42P01', '55000']);
 
 /** Adds, detaches and drops the partitions of tables by day. Requests wait for none of it longer than some milliseconds. */
 @Injectable()
@@ -72,14 +77,22 @@ export class DayPartitions {
   }
 
   /**
-   * Detaches a partition and drops it. Interrupted, it is completed by the next call.
+   * Detaches a partition and drops it; `false`: another process is doing so. Interrupted, it is completed by the next call.
    * @throws Error of PostgreSQL, `query_canceled`: a transaction still reads the table
    */
-  async remove(table: string, { name, state }: DayPartition): Promise<void> {
-    // PostgreSQL waits for the transactions that read the table, but no statement waits for it.
-    if (state === 'attached') await this.dataSource.query(`ALTER TABLE ${table} DETACH PARTITION ${name} CONCURRENTLY`);
-    if (state === 'detaching') await this.dataSource.query(`ALTER TABLE ${table} DETACH PARTITION ${name} FINALIZE`);
-    await this.dataSource.query(`DROP TABLE ${name}`);
+  async remove(table: string, { name, state }: DayPartition): Promise<boolean> {
+    try {
+      // PostgreSQL waits for the transactions that read the table, but no statement waits for it.
+      if (state === 'attached')
+        await this.dataSource.query(`ALTER TABLE ${table} DETACH PARTITION ${name} CONCURRENTLY`);
+      if (state === 'detaching') await this.dataSource.query(`ALTER TABLE ${table} DETACH PARTITION ${name} FINALIZE`);
+      await this.dataSource.query(`DROP TABLE ${name}`);
+      return true;
+    } catch (error) {
+      const cause = driverErrorOf(error);
+      if (cause instanceof DatabaseError && TAKEN_BY_ANOTHER.has(cause.code ?? '')) return false;
+      throw error;
+    }
   }
 
   private async hasRows(partition: string): Promise<boolean> {

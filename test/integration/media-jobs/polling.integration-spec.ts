@@ -119,7 +119,10 @@ describe('polling a submitted job', () => {
       provider.onPoll = () => Promise.resolve({ ...SUCCESS, usage } as typeof SUCCESS);
       const job = await stage.work(await newJob());
       expect(job).toMatchObject({ status: 'succeeded', costMicro: cost });
-      const request = await new RequestLogRepository(engine.dataSource).find(account.organizationId, job.id);
+      const request = await new RequestLogRepository(engine.dataSource, engine.dataSource).find(
+        account.organizationId,
+        job.id,
+      );
       expect([request?.chargedMicro, request?.usage.units]).toEqual([cost, units]);
     }
   });

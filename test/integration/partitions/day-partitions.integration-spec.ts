@@ -194,6 +194,20 @@ describe('tables partitioned by the day of an id', () => {
     expect(await insert('astray', dayIn(1))).toBe(nameOf('astray', dayIn(1)));
   });
 
+  it('lose a partition once when several processes remove it', async () => {
+    await createTable('contested', 0);
+    await partitions.extend('contested', 2);
+    const [past] = await partitions.list('contested');
+    if (past === undefined) throw new Error('no partition');
+    const removed = await Promise.all([1, 2, 3, 4].map(() => partitions.remove('contested', past)));
+    expect(removed.filter(Boolean)).toHaveLength(1);
+    expect((await partitions.list('contested')).map(({ state }) => state)).toEqual([
+      'attached',
+      'attached',
+      'attached',
+    ]);
+  });
+
   it('drop a partition that was detached by a process that died then', async () => {
     await createTable('orphan', 0);
     await partitions.extend('orphan', 2);

@@ -9,5 +9,10 @@ import { systemClock } from '../../../src/core/time/clock';
 /** The sweeps of one process, without its schedule. */
 export function createUsageSweeps(dataSource: DataSource, settings: NodeJS.ProcessEnv = {}): UsageSweeps {
   const retention = new ReceiptRetention(dataSource, new DayPartitions(dataSource), systemClock);
-  return new UsageSweeps(new UsageTotalsRepository(dataSource), retention, systemClock, loadConfig(settings));
+  return new UsageSweeps(
+    new UsageTotalsRepository(dataSource, dataSource),
+    retention,
+    systemClock,
+    loadConfig(settings),
+  );
 }

@@ -81,10 +81,10 @@ describe('the log of an organization with many requests', () => {
     const other = await createAccount(pool);
     await insertReceipts(pool, { organizationId, count: RECEIPTS, hours: HOURS, keys: 500, models: 20 });
     await insertReceipts(pool, { organizationId: other.organizationId, count: RECEIPTS / 10, hours: HOURS, keys: 50 });
-    const totals = new UsageTotalsRepository(dataSource);
+    const totals = new UsageTotalsRepository(dataSource, dataSource);
     await createUsageSweeps(dataSource).roll();
     await pool.query(`VACUUM (ANALYZE) ${['usage_delta', ...BIG_TABLES].join(', ')}`);
-    log = new RequestLogService(new RequestLogRepository(dataSource), totals);
+    log = new RequestLogService(new RequestLogRepository(dataSource, dataSource), totals);
     series = new UsageSeriesService(totals, systemClock);
   }, 300_000);
 

@@ -42,7 +42,10 @@ describe('receipts, by the day of their request', () => {
     dataSource = await openDataSource(database.url, 2);
     partitions = new DayPartitions(dataSource);
     retention = new ReceiptRetention(dataSource, partitions, systemClock);
-    log = new RequestLogService(new RequestLogRepository(dataSource), new UsageTotalsRepository(dataSource));
+    log = new RequestLogService(
+      new RequestLogRepository(dataSource, dataSource),
+      new UsageTotalsRepository(dataSource, dataSource),
+    );
     await partitions.extend('usage_record', DAYS + 2);
     // The next 30 days: those before the upgrade are in one partition.
     await insertReceipts(pool, { organizationId, count: DAYS * PER_DAY, hours: DAYS * 24, endsInHours: DAYS * 24 });

@@ -142,7 +142,7 @@ describe('the totals of usage', () => {
         other.organizationId,
       ]);
       expect(deltas).toBeGreaterThan(0);
-      expect(await new UsageTotalsRepository(dataSource).roll(1_000)).toBe(deltas);
+      expect(await new UsageTotalsRepository(dataSource, dataSource).roll(1_000)).toBe(deltas);
       const yesterday = new Date(Date.now() - 86_400_000);
       expect(
         await new ReceiptRetention(dataSource, new DayPartitions(dataSource), systemClock).prune(yesterday, 1_000),

@@ -1,0 +1,124 @@
+import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { DatabaseError, Pool } from 'pg';
+import type { DataSource } from 'typeorm';
+import { isDatabaseAway } from './database-away';
+import { CONNECT_TIMEOUT_MS, PLANNER_OPTIONS } from './data-source';
+
+export interface ReplicaSettings {
+  readonly url: string;
+  readonly poolSize: number;
+  /** As of `DataSourceSettings`. */
+  readonly isPooled: boolean;
+}
+
+/** `primary`: there is no replica, or it is away or behind. */
+export type ReadSource = 'replica' | 'primary';
+
+/** A replica that is further behind is not read. */
+const MAX_LAG_S = 30;
+const STATEMENT_TIMEOUT_MS = 10_000;
+const QUERY_CANCELED = '57014';
+
+/** Every process that serves renews its row every few seconds, so the latest one shows how far the replica has come. */
+const LAG = `
+  SELECT COALESCE(extract(epoch FROM clock_timestamp() - max(heartbeat_at)), 'infinity')::double precision AS lag_s
+    FROM gateway_instance`;
+
+/**
+ * Reads that may be some seconds old: lists, series, exports. With `DATABASE_READ_URL` they go to a replica, unless it cannot be
+ * reached or is more than 30 s behind; otherwise to the primary. What decides about money or limits, or must show what the
+ * same client has just written, reads the `DataSource`.
+ */
+@Injectable()
+export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Database');
+  private readonly replica: Pool | null;
+  private current: ReadSource | null = null;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly primary: Pick<DataSource, 'query'>,
+    settings: ReplicaSettings | null,
+    private readonly checkEveryMs = 5_000,
+  ) {
+    this.replica = settings && openReplica(settings);
+  }
+
+  get source(): ReadSource {
+    return this.current ?? 'primary';
+  }
+
+  /** `null`: there is no replica. */
+  get connections(): Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount'> | null {
+    return this.replica;
+  }
+
+  /** Runs one statement that only reads. When the replica breaks meanwhile, the primary runs it again. */
+  async query<Rows extends readonly unknown[]>(text: string, parameters?: unknown[]): Promise<Rows> {
+    const { replica } = this;
+    if (replica !== null && this.current === 'replica') {
+      try {
+        return (await replica.query(text, parameters)).rows as unknown as Rows;
+      } catch (error) {
+        // A statement that took too long would take as long on the primary.
+        const isOverdue = error instanceof DatabaseError && error.code === QUERY_CANCELED;
+        if (isOverdue || !isDatabaseAway(error)) throw error;
+        this.use('primary', String(error));
+      }
+    }
+    return this.primary.query<Rows>(text, parameters);
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.replica !== null) void this.check(this.replica);
+  }
+
+  /** Later reads go to the primary, whose connections are closed after this. */
+  async beforeApplicationShutdown(): Promise<void> {
+    clearTimeout(this.timer);
+    this.current = 'primary';
+    await this.replica?.end();
+  }
+
+  /** Until the first check has ended, and while one waits for a server that is gone, reads go where they went before. */
+  private async check(replica: Pool): Promise<void> {
+    try {
+      const { rows } = await replica.query<{ lag_s: number }>(LAG);
+      const lagSeconds = rows[0]?.lag_s ?? Infinity;
+      this.use(lagSeconds <= MAX_LAG_S ? 'replica' : 'primary', `it is ${Math.round(lagSeconds)} s behind`);
+    } catch (error) {
+      this.use('primary', String(error));
+    }
+    if (!replica.ending) this.timer = setTimeout(() => void this.check(replica), this.checkEveryMs).unref();
+  }
+
+  private use(source: ReadSource, failure: string): void {
+    if (source === this.current || this.replica?.ending) return;
+    this.current = source;
+    if (source === 'replica') {
+      this.logger.log({ event: 'database_replica_used', message: 'lists and series are read from the replica' });
+      return;
+    }
+    this.logger.warn({
+      event: 'database_replica_away',
+      failure,
+      message: 'lists and series are read from the primary, because the replica cannot be used',
+    });
+  }
+}
+
+function openReplica({ url, poolSize, isPooled }: ReplicaSettings): Pool {
+  const pool = new Pool({
+    connectionString: url,
+    max: poolSize,
+    application_name: 'gateway read',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    ...(!isPooled && { options: `${PLANNER_OPTIONS} -c statement_timeout=${STATEMENT_TIMEOUT_MS}` }),
+    query_timeout: STATEMENT_TIMEOUT_MS + 1_000,
+  });
+  // The pool drops a connection that breaks while it is idle; a query on a broken one fails by itself.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
