@@ -1,5 +1,6 @@
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { loadAll } from 'js-yaml';
 import { SETTINGS } from '../../src/core/config/settings';
 import { describeWith, runProgram } from '../harness/external-program';
@@ -39,6 +40,23 @@ describe('docker/helm/inference-gateway', () => {
           expect(variables.filter(({ value }) => typeof value !== 'string')).toEqual([]);
         }
       }
+    });
+
+    // From PyPI; its schemas are those of Kubernetes itself.
+    describeWith('kubernetes-validate', () => {
+      it.each(KUBERNETES)('renders objects that are valid for Kubernetes %s, without unknown fields', (version) => {
+        const directory = mkdtempSync(join(tmpdir(), 'chart-'));
+        const files = VALUE_SETS.map((values) => {
+          const file = join(directory, basename(values));
+          writeFileSync(
+            file,
+            runProgram('helm', template(['--kube-version', version, '--values', join(ROOT, values)])),
+          );
+          return file;
+        });
+        expect(() => runProgram('kubernetes-validate', ['--strict', '-k', version, ...files])).not.toThrow();
+        rmSync(directory, { recursive: true });
+      });
     });
 
     it('gives pods longer than the delay and the drain before they are killed', () => {
@@ -94,6 +112,10 @@ function gracePeriods(values: string): number[] {
 
 function render(args: readonly string[]): Manifest[] {
   const version = args.includes('--kube-version') ? [] : ['--kube-version', '1.29'];
-  const output = runProgram('helm', ['template', 'release', CHART, ...version, ...args]);
+  const output = runProgram('helm', template([...version, ...args]));
   return (loadAll(output) as (Manifest | null)[]).filter((manifest) => manifest !== null);
+}
+
+function template(args: readonly string[]): readonly string[] {
+  return ['template', 'release', CHART, ...args];
 }
