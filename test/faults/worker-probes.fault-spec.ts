@@ -1,4 +1,4 @@
-import { endChildren } from '../harness/child-process';
+import { endChildren, findFreePort } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { createDataDirectory } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
@@ -8,10 +8,18 @@ describe('the probe server of a separate worker', () => {
   const directory = createDataDirectory();
   let database: TestDatabase;
   let worker: WorkerProcess;
+  let managementUrl: string;
   beforeAll(async () => {
     database = await createTestDatabase();
     const { url: redisUrl } = createTestRedis();
-    worker = await WorkerProcess.start({ databaseUrl: database.url, redisUrl, dataDir: directory.path });
+    const port = await findFreePort();
+    managementUrl = `http://127.0.0.1:${port}`;
+    worker = await WorkerProcess.start({
+      databaseUrl: database.url,
+      redisUrl,
+      dataDir: directory.path,
+      environment: { MANAGEMENT_PORT: String(port) },
+    });
   });
   afterAll(async () => {
     await endChildren();
@@ -28,6 +36,16 @@ describe('the probe server of a separate worker', () => {
       200,
       expect.objectContaining({ status: expect.any(String) }),
     ]);
+  });
+
+  it('is not its management port, which has metrics of the process and of the work that waits', async () => {
+    const reply = await fetch(`${managementUrl}/metrics`);
+    const text = await reply.text();
+    expect(text).toMatch(/^gateway_jobs_oldest_due_seconds 0$/m);
+    expect(text).toMatch(/^gateway_webhooks_pending 0$/m);
+    expect(text).toMatch(/^gateway_database_connections\{pool="general",state="idle"\} \d+$/m);
+    expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+    expect((await fetch(`${managementUrl}/serving`)).status).toBe(200);
   });
 
   it.each([
