@@ -338,7 +338,7 @@ describeJourney('watching requests and spending', () => {
       await page.getByText('Error rate, 24 h').waitFor();
       await page.getByRole('figure', { name: 'First token by hour' }).locator('.recharts-line').first().waitFor();
       const median = page.getByText('First token, median, 24 h').locator('..');
-      expect(await median.innerText()).toMatch(/\d+ ms\n+95 % within \d+ ms/);
+      expect(await median.innerText()).toMatch(/\d+ ms\n+95% within \d+ ms/);
       await page.getByRole('figure', { name: 'Cost by day' }).locator('.recharts-surface').waitFor();
       expect(await page.getByText('Available', { exact: true }).locator('..').innerText()).toContain('$10.00');
       expect(await column('Last errors', 1).first().innerText()).toBe('local/solo');

@@ -40,7 +40,7 @@ describe('latency over time', () => {
 
   it('says how long requests took, and when they were slowest', () => {
     expect(latencySummary(seriesOf('none', { all: [30, 700] }), 'first_token_ms')).toBe(
-      'Half of the requests within 30 ms, 95 % within 60 ms. Slowest on 22 Nov UTC (95 % within 1.4 s).',
+      'Half of the requests within 30 ms, 95% within 60 ms. Slowest on 22 Nov UTC (95% within 1.4 s).',
     );
     expect(latencySummary(seriesOf('model', { a: [30, 700] }), 'first_token_ms')).toMatch(/Each line is a median\.$/);
     const untimed = { ...seriesOf('none', { all: [null] }), total: sums(null) };

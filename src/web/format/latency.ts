@@ -41,12 +41,12 @@ function toMs(value: number | undefined): bigint | null {
 export function latencySummary({ total, interval, group_by: grouping, data }: UsageSeries, time: Time): string {
   const whole = total[time];
   if (whole === null) return 'No times were counted in this period.';
-  const text = `Half of the requests within ${formatDuration(whole.p50)}, 95 % within ${formatDuration(whole.p95)}`;
+  const text = `Half of the requests within ${formatDuration(whole.p50)}, 95% within ${formatDuration(whole.p95)}`;
   if (grouping !== 'none') return `${text}. Each line is a median.`;
   const buckets = (data[0]?.buckets ?? []).map(({ starts_at: start, [time]: times }) => ({
     start,
     p95: times?.p95 ?? 0,
   }));
   const slowest = buckets.reduce((most, each) => (each.p95 > most.p95 ? each : most));
-  return `${text}. Slowest on ${formatBucket(slowest.start, interval)} UTC (95 % within ${formatDuration(slowest.p95)}).`;
+  return `${text}. Slowest on ${formatBucket(slowest.start, interval)} UTC (95% within ${formatDuration(slowest.p95)}).`;
 }

@@ -43,9 +43,9 @@ export function shareInTenths(part: bigint, whole: bigint): number | null {
   return whole <= 0n ? null : Number((part * 1000n) / whole);
 }
 
-/** `12.3 %` of tenths of a percent. */
+/** `12.3%` of tenths of a percent. */
 export function formatTenths(tenths: number | null): string {
-  return tenths === null ? '' : `${Math.trunc(tenths / 10)}.${Math.abs(tenths % 10)} %`;
+  return tenths === null ? '' : `${Math.trunc(tenths / 10)}.${Math.abs(tenths % 10)}%`;
 }
 
 /**

@@ -133,7 +133,7 @@ it('says in one sentence what the columns show', () => {
   expect(summary(seriesOf({}))).toBe('Nothing in this period.');
   expect(summary(seriesOf({ a: [1_000_000, 3_000_000] }))).toBe('$4.00 in total, most on 22 Nov UTC ($3.00).');
   expect(summary(seriesOf({ a: [1, 2], b: [3, 3], other: [9, 0] }))).toBe(
-    '$0.000018 in total, most on 21 Nov UTC ($0.000013). Largest share: B, 33.3 %.',
+    '$0.000018 in total, most on 21 Nov UTC ($0.000013). Largest share: B, 33.3%.',
   );
 });
 

@@ -29,7 +29,7 @@ export function JobProgress({ job }: { readonly job: Job }) {
         <div className="mb-4">
           <p className="mb-1 flex justify-between">
             <span>{job.status === 'running' ? 'Generating' : 'Waiting'}</span>
-            <span>{job.progress === null ? 'no progress reported' : `${job.progress} %`}</span>
+            <span>{job.progress === null ? 'no progress reported' : `${job.progress}%`}</span>
           </p>
           <ProgressBar label="Progress of the job" percent={job.progress} />
         </div>

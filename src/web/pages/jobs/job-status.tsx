@@ -22,7 +22,7 @@ export function JobState({ status, progress }: { readonly status: JobStatus; rea
   return (
     <span className="inline-flex items-center gap-2">
       <JobStatusBadge status={status} />
-      {!hasEnded(status) && progress !== null && <span className="text-muted">{progress} %</span>}
+      {!hasEnded(status) && progress !== null && <span className="text-muted">{progress}%</span>}
     </span>
   );
 }

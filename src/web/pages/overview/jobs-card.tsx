@@ -59,7 +59,7 @@ export function JobsCard() {
             id: 'progress',
             head: 'Progress',
             end: true,
-            cell: ({ progress }) => (progress === null ? '' : `${progress} %`),
+            cell: ({ progress }) => (progress === null ? '' : `${progress}%`),
           },
           { id: 'created', head: 'Submitted', priority: 'middle', cell: ({ created_at: time }) => <Ago time={time} /> },
           {

@@ -99,7 +99,7 @@ export function ActivityTiles() {
               search={{ range: '24h', status: 'error' }}
               className="hover:underline"
             >
-              {formatTenths(errorTenths(total)) || '0.0 %'}
+              {formatTenths(errorTenths(total)) || '0.0%'}
             </Link>
           </Tile>
           <Tile label="Cost, 24 h" note={<Course group={all} of="cost_micro" color="var(--color-series-2)" />}>
@@ -117,7 +117,7 @@ function LatencyTile({ times }: { readonly times: UsageSums['first_token_ms'] })
   return (
     <Tile
       label="First token, median, 24 h"
-      note={times === null ? 'No time was counted' : `95 % within ${formatDuration(times.p95)}`}
+      note={times === null ? 'No time was counted' : `95% within ${formatDuration(times.p95)}`}
     >
       {times === null ? '–' : formatDuration(times.p50)}
     </Tile>

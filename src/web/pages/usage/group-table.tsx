@@ -74,7 +74,7 @@ export function GroupTable({ series, metric, labelOf }: GroupTableProps) {
 function timeColumns(time: Time): Column<Line>[] {
   return (['p50', 'p95'] as const).map((quantile) => ({
     id: quantile,
-    head: quantile === 'p50' ? `${METRIC_WORDS[time]}, median` : '95 % within',
+    head: quantile === 'p50' ? `${METRIC_WORDS[time]}, median` : '95% within',
     end: true,
     cell: ({ sums }) => formatDuration(sums[time]?.[quantile]) || '–',
   }));

@@ -47,7 +47,7 @@ export function LatencyChart({ series, time, labelOf }: LatencyChartProps) {
   );
 }
 
-const QUANTILE_WORDS = { p50: 'Median', p95: '95 % within' } as const;
+const QUANTILE_WORDS = { p50: 'Median', p95: '95% within' } as const;
 
 function larger(one: bigint, other: bigint): bigint {
   return one > other ? one : other;

@@ -74,7 +74,9 @@ function UsageResult({ series, view, labelOf }: UsageResultProps) {
   // The end is exclusive.
   const lastDay = new Date(Date.parse(series.to) - 1).toISOString();
   const by =
-    view.group === 'none' ? '' : ` and ${GROUP_WORDS[view.group].replace(/^[MS]/, (first) => first.toLowerCase())}`;
+    view.group === 'none'
+      ? ''
+      : ` and ${GROUP_WORDS[view.group].replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())}`;
   return (
     <div className="space-y-5">
       <Card

@@ -10,9 +10,9 @@ import { QueryView } from '../../ui/query-view';
 
 type Scope = { readonly key_id: string } | { readonly model: string };
 
-/** `320 ms, 95 % within 1.2 s`; null leaves the fact out. */
+/** `320 ms, 95% within 1.2 s`; null leaves the fact out. */
 function timesInWords(times: UsageSums['total_ms']): string | null {
-  return times === null ? null : `${formatDuration(times.p50)}, 95 % within ${formatDuration(times.p95)}`;
+  return times === null ? null : `${formatDuration(times.p50)}, 95% within ${formatDuration(times.p95)}`;
 }
 
 /** What one key or model cost in 30 days. */

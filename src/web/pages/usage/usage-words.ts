@@ -29,7 +29,8 @@ export function groupLabel(group: string, grouping: UsageGrouping, keyLabel: (id
   if (group === OTHER) return 'Other';
   if (grouping === 'none') return 'All requests';
   if (grouping === 'key') return keyLabel(group);
-  return grouping === 'status' ? (group === 'success' ? 'Success' : 'Error') : group;
+  if (grouping === 'status' && group !== 'success') return 'Error';
+  return group === 'success' ? 'Success' : group;
 }
 
 /** The filter of the requests page for a group; null where there is none. */
