@@ -106,6 +106,12 @@ describe('docker/compose*.yaml', () => {
 });
 
 describe('docker/Dockerfile', () => {
+  describeWith('hadolint', () => {
+    it('has nothing that hadolint warns of', () => {
+      expect(() => runProgram('hadolint', [join(ROOT, 'docker/Dockerfile')])).not.toThrow();
+    });
+  });
+
   it('copies files that exist and starts entry points that the build makes', () => {
     const copied = instructions
       .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
