@@ -157,6 +157,18 @@ describe('a parameter that a deployment does not support', () => {
     expect(world.calls).toEqual([1, 1]);
   });
 
+  it('is refused by its only attempt, unless require_parameters leaves that deployment out', async () => {
+    const schema = { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } };
+    const ask = (routing: object) => world.call('local/schemas', { response_format: schema, routing });
+    const refusal = { code: 'validation_failed', param: 'response_format' };
+    expect((await ask({ allow_fallbacks: false })).json.error).toMatchObject(refusal);
+    expect(world.calls).toEqual([0, 0]);
+    expect((await ask({ allow_fallbacks: false, require_parameters: true })).status).toBe(200);
+    expect(world.calls).toEqual([0, 1]);
+    const alone = await ask({ only: ['openai-compatible'], require_parameters: true });
+    expect(alone.json.error).toMatchObject(refusal);
+  });
+
   it('returns 503 when require_parameters asks for a parameter that no deployment supports', async () => {
     const reply = await world.call('local/pair', {
       logprobs: true,

@@ -75,6 +75,13 @@ function models(suffix: string): object[] {
       onFirst(name('picky'), { quirks: { rejectFields: ['logit_bias'], dropFields: ['seed'] } }),
       onSecond(name('easy')),
     ]),
+    {
+      ...model('local/schemas', [
+        onFirst(name('json-mode-only'), { quirks: { jsonSchemas: false } }),
+        onSecond(name('schemas')),
+      ]),
+      features: { json_object: true, json_schema: true },
+    },
   ];
 }
 
