@@ -39,6 +39,7 @@ export class LedgerModule {}
         ...DEFAULT_BILLING_OPTIONS,
         auditTimeoutMs: config.ledgerAuditTimeoutMs,
         closeAfterDays: config.ledgerCloseAfterDays,
+        lanes: config.database.moneyLanes,
       }),
     },
   ],

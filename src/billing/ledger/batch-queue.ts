@@ -41,6 +41,15 @@ export interface QueueLoad {
   readonly isolatedAccounts: number;
 }
 
+/** The load of several queues together. */
+export function joinLoads(loads: readonly QueueLoad[]): QueueLoad {
+  return {
+    size: loads.reduce((sum, { size }) => sum + size, 0),
+    oldestMs: Math.max(...loads.map(({ oldestMs }) => oldestMs)),
+    isolatedAccounts: loads.reduce((sum, { isolatedAccounts }) => sum + isolatedAccounts, 0),
+  };
+}
+
 export type FindLane<Operation, Answer> = (operation: Operation) => BatchQueue<Operation, Answer> | null;
 
 interface Entry<Operation, Answer> {
@@ -334,12 +343,8 @@ export class AccountLanes<Operation extends { readonly organizationId: string },
   }
 
   get load(): QueueLoad {
-    const loads = [this.shared, ...this.lanes.values()].map(({ load }) => load);
-    return {
-      size: loads.reduce((sum, { size }) => sum + size, 0),
-      oldestMs: Math.max(...loads.map(({ oldestMs }) => oldestMs)),
-      isolatedAccounts: this.lanes.size,
-    };
+    const isolated = [...this.lanes.values()].map(({ load }) => ({ ...load, isolatedAccounts: 1 }));
+    return joinLoads([{ ...this.shared.load, isolatedAccounts: 0 }, ...isolated]);
   }
 
   /** @throws GatewayError as {@link BatchQueue.push} */

@@ -14,6 +14,8 @@ export interface BillingOptions {
   readonly closeAfterDays: number;
   /** How long the closing of one day may take. */
   readonly closingTimeoutMs: number;
+  /** Queues of batches; each has two connections. An organization always uses the same one. */
+  readonly lanes: number;
   /** How long a request waits for its hold before it fails with `service_unavailable`. */
   readonly reserveMaxWaitMs: number;
   /** How long a request waits for its charge to be committed: long enough for a restart of the database. */
@@ -31,6 +33,7 @@ export const DEFAULT_BILLING_OPTIONS: BillingOptions = {
   daysBudgetMs: 1_000,
   closeAfterDays: 3,
   closingTimeoutMs: 300_000,
+  lanes: 1,
   reserveMaxWaitMs: 1_800,
   finishMaxWaitMs: 10_000,
   drainTimeoutMs: 10_000,

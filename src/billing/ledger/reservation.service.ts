@@ -8,7 +8,14 @@ import { withinDatabaseTime } from '../../core/database/in-time';
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { NO_USAGE } from '../../providers/contract/usage';
-import { AccountLanes, BatchQueue, type BatchQueueOptions, type QueueLoad, unavailable } from './batch-queue';
+import {
+  AccountLanes,
+  BatchQueue,
+  type BatchQueueOptions,
+  joinLoads,
+  type QueueLoad,
+  unavailable,
+} from './batch-queue';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
 import { InstanceLeaseService } from './instance-lease.service';
 import {
@@ -32,6 +39,14 @@ type MoneyCall = 'reserve' | 'finish' | 'void';
 /** Share of the usual wait: requests for a locked account fail within 1.5 s (fault test F-13). */
 const ISOLATED_WAIT_SHARE = 2 / 3;
 
+/** The batches of some organizations. Those of different lanes run in parallel and never lock the same account. */
+interface MoneyLane {
+  readonly reserving: MoneyConnection;
+  readonly ending: MoneyConnection;
+  readonly reservations: AccountLanes<ReserveCommand, undefined>;
+  readonly endings: AccountLanes<FinishCommand, FinishResult>;
+}
+
 /**
  * Creates and ends holds. Every call is idempotent by reservation id, so a batch whose answer was lost is sent again; a hold
  * that may or may not exist is voided. Every hold ends: by its request, by the persistent queue, or by the sweeper after
@@ -40,12 +55,9 @@ const ISOLATED_WAIT_SHARE = 2 / 3;
 @Injectable()
 export class ReservationService {
   private readonly logger = new Logger(ReservationService.name);
-  private readonly reserving: MoneyConnection;
-  private readonly ending: MoneyConnection;
-  private readonly reservations: AccountLanes<ReserveCommand, undefined>;
-  private readonly endings: AccountLanes<FinishCommand, FinishResult>;
+  private readonly lanes: readonly MoneyLane[];
   private readonly voids: BatchQueue<VoidCommand, undefined>;
-  /** Limits both queues together to one isolated batch, so that most connections serve accounts that are not locked. */
+  /** Limits all queues together to one isolated batch, so that most connections serve accounts that are not locked. */
   private readonly runAlone = pLimit(1);
   /** Responses whose copy is not stored yet; their charges wait for it. */
   private readonly storing = new InFlight();
@@ -60,17 +72,32 @@ export class ReservationService {
     private readonly metrics: Metrics,
   ) {
     const owner = lease.instanceId;
-    this.reserving = new MoneyConnection(pool);
-    this.ending = new MoneyConnection(pool);
+    this.lanes = Array.from({ length: options.lanes }, () => this.createLane(owner, clock));
+    this.voids = new BatchQueue<VoidCommand, undefined>({
+      clock,
+      maxWaitMs: Number.POSITIVE_INFINITY,
+      persistent: true,
+      execute: this.measured('void', async (commands) => {
+        await pool.query(voidStatement(commands, owner));
+        return [];
+      }),
+      onFailure: (error, attempt) => this.logFailure(error, attempt),
+    });
+  }
+
+  private createLane(owner: string, clock: Clock): MoneyLane {
+    const { pool, options } = this;
+    const reserving = new MoneyConnection(pool);
+    const ending = new MoneyConnection(pool);
     const findLockedAccounts = (organizationIds: readonly string[]) => this.findLockedAccounts(organizationIds);
     const onFailure = (error: unknown, attempt: number): void => this.logFailure(error, attempt);
-    this.reservations = new AccountLanes<ReserveCommand, undefined>({
+    const reservations = new AccountLanes<ReserveCommand, undefined>({
       clock,
       maxWaitMs: options.reserveMaxWaitMs,
       isolatedMaxWaitMs: options.reserveMaxWaitMs * ISOLATED_WAIT_SHARE,
       persistent: false,
       execute: this.measured('reserve', async (commands) =>
-        readReserveAnswers(await this.reserving.query(reserveStatement(commands, owner)), commands.length),
+        readReserveAnswers(await reserving.query(reserveStatement(commands, owner)), commands.length),
       ),
       executeIsolated: this.measured('reserve', async (commands) =>
         readReserveAnswers(await this.queryIsolated(reserveStatement(commands, owner)), commands.length),
@@ -79,13 +106,13 @@ export class ReservationService {
       onAbandoned: (command) => this.voidInBackground(command),
       onFailure,
     });
-    this.endings = new AccountLanes<FinishCommand, FinishResult>({
+    const endings = new AccountLanes<FinishCommand, FinishResult>({
       clock,
       maxWaitMs: options.finishMaxWaitMs,
       isolatedMaxWaitMs: options.finishMaxWaitMs,
       persistent: true,
       execute: this.measured('finish', async (commands, attempt) =>
-        readFinishAnswers(await this.ending.query(finishStatement(commands)), commands, attempt > 1),
+        readFinishAnswers(await ending.query(finishStatement(commands)), commands, attempt > 1),
       ),
       executeIsolated: this.measured('finish', async (commands, attempt) =>
         readFinishAnswers(await this.queryIsolated(finishStatement(commands)), commands, attempt > 1),
@@ -95,16 +122,13 @@ export class ReservationService {
       fallbackFor: (command, error) => this.fallbackFor(command, error),
       onFailure,
     });
-    this.voids = new BatchQueue<VoidCommand, undefined>({
-      clock,
-      maxWaitMs: Number.POSITIVE_INFINITY,
-      persistent: true,
-      execute: this.measured('void', async (commands) => {
-        await pool.query(voidStatement(commands, owner));
-        return [];
-      }),
-      onFailure,
-    });
+    return { reserving, ending, reservations, endings };
+  }
+
+  private laneOf(organizationId: string): MoneyLane {
+    // The last digits of a UUID are random.
+    const position = Number.parseInt(organizationId.slice(-8), 16) % this.lanes.length;
+    return this.lanes[position] as MoneyLane;
   }
 
   /**
@@ -116,10 +140,11 @@ export class ReservationService {
    */
   reserve(command: ReserveCommand): Promise<void> {
     const { organizationId } = command;
-    if (this.closing || this.reservations.isCongested(organizationId) || this.endings.isCongested(organizationId)) {
+    const { reservations, endings } = this.laneOf(organizationId);
+    if (this.closing || reservations.isCongested(organizationId) || endings.isCongested(organizationId)) {
       return Promise.reject(unavailable());
     }
-    return this.reservations.push(command);
+    return reservations.push(command);
   }
 
   /**
@@ -128,7 +153,7 @@ export class ReservationService {
    * or with `releaseOnTimeout` released. An attempt whose outcome is unknown may have charged.
    */
   finish(command: FinishCommand): Promise<FinishResult> {
-    return this.endings.push(command);
+    return this.laneOf(command.organizationId).endings.push(command);
   }
 
   /**
@@ -164,23 +189,29 @@ export class ReservationService {
   /** Admits no new holds and waits for open operations. `false`: some holds are left to the sweeper. */
   async drain(): Promise<boolean> {
     this.closing = true;
+    const { lanes } = this;
     const { drainTimeoutMs } = this.options;
-    const [reserved, stored] = await Promise.all([
-      this.reservations.drain(drainTimeoutMs),
+    const areReserved = await Promise.all([
       this.storing.whenIdle(drainTimeoutMs),
+      ...lanes.map(({ reservations }) => reservations.drain(drainTimeoutMs)),
     ]);
     this.storingStopped.abort();
-    const [ended, voided] = await Promise.all([this.endings.drain(drainTimeoutMs), this.voids.drain(drainTimeoutMs)]);
-    this.reserving.close();
-    this.ending.close();
-    return reserved && stored && ended && voided;
+    const areEnded = await Promise.all([
+      this.voids.drain(drainTimeoutMs),
+      ...lanes.map(({ endings }) => endings.drain(drainTimeoutMs)),
+    ]);
+    for (const { reserving, ending } of lanes) {
+      reserving.close();
+      ending.close();
+    }
+    return [...areReserved, ...areEnded].every(Boolean);
   }
 
   /** The queues of this process, for the metrics. */
   describeQueues(): readonly (QueueLoad & { readonly queue: MoneyCall })[] {
     return [
-      { queue: 'reserve', ...this.reservations.load },
-      { queue: 'finish', ...this.endings.load },
+      { queue: 'reserve', ...joinLoads(this.lanes.map(({ reservations }) => reservations.load)) },
+      { queue: 'finish', ...joinLoads(this.lanes.map(({ endings }) => endings.load)) },
       { queue: 'void', ...this.voids.load, isolatedAccounts: 0 },
     ];
   }

@@ -74,7 +74,7 @@ export interface AppConfig {
   readonly redisCluster: readonly RedisNode[] | null;
   /** For the reply to one command. */
   readonly redisTimeoutMs: number;
-  readonly database: { readonly poolSize: number; readonly moneyPoolSize: number };
+  readonly database: { readonly poolSize: number; readonly moneyPoolSize: number; readonly moneyLanes: number };
   /** How long an audit of the ledger may take. */
   readonly ledgerAuditTimeoutMs: number;
   readonly ledgerCloseAfterDays: number;

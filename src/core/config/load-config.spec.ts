@@ -75,7 +75,7 @@ describe('loadConfig', () => {
       redisSentinels: null,
       redisCluster: null,
       redisTimeoutMs: 250,
-      database: { poolSize: 10, moneyPoolSize: 4 },
+      database: { poolSize: 10, moneyPoolSize: 4, moneyLanes: 1 },
       ledgerAuditTimeoutMs: 60_000,
       ledgerCloseAfterDays: 3,
       storage: {

@@ -75,6 +75,9 @@ export const SETTINGS = z.object({
     .describe('Applies pending migrations at start; false waits until gateway migrate has applied them'),
   DATABASE_POOL_SIZE: integer(1, 500).default(10).describe('Connections of the general pool'),
   MONEY_POOL_SIZE: integer(4, 100).default(4).describe('Connections of the pool for reservations and settlements'),
+  MONEY_LANES: integer(1, 32)
+    .default(1)
+    .describe('Parallel batches of reservations and of settlements, by organization; each lane needs two connections'),
   LEDGER_AUDIT_TIMEOUT_MS: timeoutMs.default(60_000).describe('Time limit of one periodic audit of the ledger'),
   LEDGER_CLOSE_AFTER_DAYS: integer(3, 365)
     .default(3)

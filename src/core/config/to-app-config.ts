@@ -34,7 +34,12 @@ export function toAppConfig(
     redisSentinels: settings.REDIS_MODE === 'sentinel' ? settings.REDIS_NODES : null,
     redisCluster: settings.REDIS_MODE === 'cluster' ? (settings.REDIS_NODES ?? []) : null,
     redisTimeoutMs: settings.REDIS_TIMEOUT_MS,
-    database: { poolSize: settings.DATABASE_POOL_SIZE, moneyPoolSize: settings.MONEY_POOL_SIZE },
+    database: {
+      poolSize: settings.DATABASE_POOL_SIZE,
+      // Two connections remain for voids, locked accounts and the lease.
+      moneyPoolSize: Math.max(settings.MONEY_POOL_SIZE, 2 * settings.MONEY_LANES + 2),
+      moneyLanes: settings.MONEY_LANES,
+    },
     ledgerAuditTimeoutMs: settings.LEDGER_AUDIT_TIMEOUT_MS,
     ledgerCloseAfterDays: settings.LEDGER_CLOSE_AFTER_DAYS,
     storage: {

@@ -33,7 +33,8 @@ export interface MoneyEngine {
 export function startMoneyEngine(url: string, overrides: Partial<BillingOptions> = {}): MoneyEngine {
   const patience = { reserveMaxWaitMs: PATIENCE_MS, finishMaxWaitMs: PATIENCE_MS };
   const options = { ...DEFAULT_BILLING_OPTIONS, ...patience, ...overrides };
-  const pool = createMoneyPool({ ...POOL, url: patientDatabase(url), connectTimeoutMs: PATIENCE_MS });
+  const poolSize = 2 * options.lanes + 2;
+  const pool = createMoneyPool({ ...POOL, poolSize, url: patientDatabase(url), connectTimeoutMs: PATIENCE_MS });
   return open(pool, options, PATIENT_CLOCK);
 }
 
@@ -72,6 +73,8 @@ export interface Account {
 }
 
 export interface AccountSettings {
+  /** Default: a new one. */
+  readonly organizationId?: string;
   readonly balanceMicro?: bigint;
   readonly monthlyLimitMicro?: bigint;
   readonly dailyBudgetMicro?: bigint;
@@ -80,8 +83,7 @@ export interface AccountSettings {
 
 /** A new organization with one key and, by default, a large balance. */
 export async function createAccount(pool: Pool, settings: AccountSettings = {}): Promise<Account> {
-  const organizationId = randomUUID();
-  const { balanceMicro = 10n ** 15n, monthlyLimitMicro = null } = settings;
+  const { organizationId = randomUUID(), balanceMicro = 10n ** 15n, monthlyLimitMicro = null } = settings;
   await pool.query(`INSERT INTO organization (id, name) VALUES ($1, 'money test')`, [organizationId]);
   await pool.query(
     `INSERT INTO organization_account (organization_id, operator_monthly_limit_micro, monthly_limit_micro)
