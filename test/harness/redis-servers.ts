@@ -54,6 +54,10 @@ export class RedisServer {
     return !this.child.hasExited;
   }
 
+  get pid(): number {
+    return this.child.pid;
+  }
+
   async isPrimary(): Promise<boolean> {
     const [role] = (await this.client.role()) as [string];
     return role === 'master';

@@ -3,8 +3,8 @@ import type { RequestTrace } from '../../core/types/trace';
 import type { JobWorkRepository } from '../job-work.repository';
 import type { JobClaim, JobWakeUp, MediaJob } from '../media-job.types';
 
-/** Milliseconds until the next step is due. `null`: the job has ended or belongs to another worker. */
-export type NextStep = number | null;
+/** The next step of a job, and when it is due. `null`: the job has ended or belongs to another worker. */
+export type NextStep = { readonly inMs: number; readonly isPoll: boolean } | null;
 
 /** A claimed job, until its lease is released or lost. */
 export interface JobLease {
@@ -17,9 +17,17 @@ export interface JobLease {
   readonly stopRequested: AbortSignal;
 }
 
-/** @param scheduled what the write of the next due time returned */
+/**
+ * A step before the provider has accepted the job.
+ * @param scheduled what the write of the next due time returned
+ */
 export function nextStep(scheduled: JobWakeUp | null, inMs: number): NextStep {
-  return scheduled === null ? null : inMs;
+  return scheduled === null ? null : { inMs, isPoll: false };
+}
+
+/** {@link nextStep} of an accepted job. */
+export function nextPoll(scheduled: JobWakeUp | null, inMs: number): NextStep {
+  return scheduled === null ? null : { inMs, isPoll: true };
 }
 
 /** Three renewals may be late or fail before the lease expires. */

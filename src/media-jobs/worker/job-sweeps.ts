@@ -111,7 +111,8 @@ export class JobSweeps {
 
   private beginStep(job: DueJob): Promise<void> | null {
     const step = this.runner.begin(job);
-    return step?.then((inMs) => (inMs === null ? undefined : this.wakeUps.wake(job.id, inMs))) ?? null;
+    if (step === null) return null;
+    return step.then((next) => (next === null || next.isPoll ? undefined : this.wakeUps.wake(job.id, next.inMs)));
   }
 
   private async cancelDue(): Promise<void> {
