@@ -48,18 +48,18 @@ export class JobEndings {
     await this.fail(job, UNKNOWN_SUBMISSION, cause);
   }
 
-  /** Logs an error: the provider has made the result, which it may bill, and no longer delivers it. */
-  async failWithoutResult(job: MediaJob): Promise<void> {
+  /** Logs an error: the provider may bill a result that it does not deliver, or no longer. */
+  async failWithoutResult(job: MediaJob, error: JobError = NO_RESULT, cause?: unknown): Promise<void> {
     const { id: jobId, provider, deploymentId, handle } = job;
     this.logger.error({
-      message: 'the finished result of a job is lost',
+      message: 'the result of a job is lost',
       event: 'job_result_lost',
       job_id: jobId,
       provider,
       deployment: deploymentId,
       provider_job_id: handle?.id,
     });
-    await this.fail(job, NO_RESULT);
+    await this.fail(job, error, cause);
   }
 
   /** An image of the job is permanently unavailable. A submission that has begun may still have been accepted. */

@@ -1,4 +1,4 @@
-import { ProviderError, REPLY_TOO_LONG } from '../../providers/contract/provider-error';
+import { ProviderError, REPLY_TOO_LONG, SUCCESS_WITHOUT_RESULT } from '../../providers/contract/provider-error';
 import type { JobError } from '../media-job.types';
 
 /** Wraps an unexpected adapter error as a `ProviderError`. */
@@ -28,6 +28,12 @@ export function isGone({ options }: ProviderError): boolean {
 /** The provider's report contains a result that exceeds what the gateway reads. */
 export function isTooLong({ options }: ProviderError): boolean {
   return options.upstream?.code === REPLY_TOO_LONG;
+}
+
+/** The provider reports success without a result, which may have expired. */
+export function isWithoutResult({ options }: ProviderError): boolean {
+  const isModerated = options.details?.['reason'] === 'content_filtered';
+  return options.upstream?.code === SUCCESS_WITHOUT_RESULT && !isModerated;
 }
 
 export const NO_RESULT: JobError = {

@@ -8,7 +8,16 @@ import type { MediaJob } from '../media-job.types';
 import { FinalizeStep, type Success } from './finalize-step';
 import { withTimeLimit } from './time-limit';
 import { JobEndings } from './job-endings';
-import { JOB_UNKNOWN_TO_PROVIDER, isGone, isTooLong, toJobError, TOO_LARGE, toProviderError } from './job-failure';
+import {
+  JOB_UNKNOWN_TO_PROVIDER,
+  NO_RESULT,
+  isGone,
+  isTooLong,
+  isWithoutResult,
+  toJobError,
+  TOO_LARGE,
+  toProviderError,
+} from './job-failure';
 import { deadlinesOf, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs } from './pauses';
@@ -88,9 +97,14 @@ export class PollStep {
       case 'succeeded':
         return this.succeeded(lease, target, adapter, snapshot);
       default:
-        await this.endings.fail(job, toJobError(snapshot.error), snapshot.error);
+        await this.endFailed(job, snapshot.error);
         return null;
     }
+  }
+
+  private endFailed(job: MediaJob, error: ProviderError): Promise<void> {
+    if (isWithoutResult(error)) return this.endings.failWithoutResult(job, NO_RESULT, error);
+    return this.endings.fail(job, toJobError(error), error);
   }
 
   private async succeeded(
@@ -118,7 +132,7 @@ export class PollStep {
     const facts = { job_id: id, provider, polls, code: error.code, phase, upstream };
     this.logger.warn({ message: 'polling a job failed', event: 'provider_poll_failed', ...facts });
     if (isGone(error)) {
-      return this.setback(job, adapter, () => this.endings.fail(job, JOB_UNKNOWN_TO_PROVIDER, error));
+      return this.setback(job, adapter, () => this.endings.failWithoutResult(job, JOB_UNKNOWN_TO_PROVIDER, error));
     }
     if (isTooLong(error)) return this.setback(job, adapter, () => this.endings.fail(job, TOO_LARGE, error));
     const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;

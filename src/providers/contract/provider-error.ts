@@ -17,6 +17,8 @@ export type ProviderPhase = 'connect' | 'headers' | 'first_token' | 'stream' | '
 
 /** The code of a reply that exceeds what the gateway reads: asking again returns the same. */
 export const REPLY_TOO_LONG = 'reply_too_long';
+/** The code of a job that succeeded, but whose report has no result. */
+export const SUCCESS_WITHOUT_RESULT = 'no_result';
 
 export interface ProviderErrorOptions {
   readonly phase: ProviderPhase;

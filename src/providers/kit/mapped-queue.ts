@@ -2,7 +2,7 @@
 import type { ImageRequest, ImageResult, ImagesProvider } from '../contract/images';
 import type { AsyncJobAdapter, JobCapabilities, JobHandle, JobSnapshot, JobSpec } from '../contract/media-job';
 import type { CallLimits, ProviderCall } from '../contract/provider-call';
-import { ProviderError } from '../contract/provider-error';
+import { ProviderError, SUCCESS_WITHOUT_RESULT } from '../contract/provider-error';
 import { NO_USAGE, type UsageVector } from '../contract/usage';
 import { awaitResult, SharedDeadline } from './await-result';
 import { imageOfUrl, notImages } from './image-replies';
@@ -22,8 +22,13 @@ export interface QueueFailure {
 }
 
 /** `document` is an object, unless the mapping of its model expects something else. */
-export type QueueEnd =
-  { readonly state: 'done'; readonly document: unknown; readonly units: number | null } | QueueFailure;
+export interface QueueResult {
+  readonly state: 'done';
+  readonly document: unknown;
+  readonly units: number | null;
+}
+
+export type QueueEnd = QueueResult | QueueFailure;
 
 export type QueueState = { readonly state: 'queued' } | { readonly state: 'running' } | QueueEnd;
 
@@ -80,28 +85,41 @@ export class MappedImages implements ImagesProvider {
   async generate(request: ImageRequest, call: ProviderCall): Promise<ImageResult> {
     const mapping = requireMapping(call);
     const input = toImageInput(request, mapping);
-    const deadline = new SharedDeadline(call);
-    const accepted = await this.queue.submit(input, { ...call, ...deadline.next(), callbackUrl: undefined });
-    const ended = await this.awaitEnd(accepted, deadline, call);
-    if (ended.state !== 'done') throw afterSubmission(ended);
-    const { document, units } = ended;
+    const { document, units } = await makeInCall(this.queue, input, call);
     const images = urlsAt(document, mapping.output.image).map(imageOfUrl);
     if (images.length === 0) throw notImages('no image');
     return { images, usage: units === null ? null : { ...NO_USAGE, images: images.length, units } };
   }
+}
 
-  /** A call that ends before its images has no use for them, so the vendor may stop. */
-  private async awaitEnd(accepted: QueuedRequest, deadline: SharedDeadline, call: ProviderCall): Promise<QueueEnd> {
-    try {
-      return await awaitResult(deadline, async (limits) => {
-        const found = await this.queue.poll(accepted, limits);
-        return found.state === 'queued' || found.state === 'running' ? null : found;
-      });
-    } catch (error) {
-      const limits = { deadlines: call.deadlines, signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) };
-      void this.queue.cancel(accepted, limits).catch(() => undefined);
-      throw error;
-    }
+/**
+ * The result of a request, submitted once and waited for within the time limit of the call.
+ * @throws ProviderError
+ */
+export async function makeInCall(queue: MappedQueue, input: JsonObject, call: ProviderCall): Promise<QueueResult> {
+  const deadline = new SharedDeadline(call);
+  const accepted = await queue.submit(input, { ...call, ...deadline.next(), callbackUrl: undefined });
+  const ended = await awaitEnd(queue, accepted, deadline, call);
+  if (ended.state !== 'done') throw afterSubmission(ended);
+  return ended;
+}
+
+/** A call that ends before its result has no use for it, so the vendor may stop. */
+async function awaitEnd(
+  queue: MappedQueue,
+  accepted: QueuedRequest,
+  deadline: SharedDeadline,
+  call: ProviderCall,
+): Promise<QueueEnd> {
+  try {
+    return await awaitResult(deadline, async (limits) => {
+      const found = await queue.poll(accepted, limits);
+      return found.state === 'queued' || found.state === 'running' ? null : found;
+    });
+  } catch (error) {
+    const limits = { deadlines: call.deadlines, signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) };
+    void queue.cancel(accepted, limits).catch(() => undefined);
+    throw error;
   }
 }
 
@@ -119,6 +137,7 @@ function noResult(): ProviderError {
   return new ProviderError('provider_error', 'The provider reported success, but sent no result.', {
     phase: 'job',
     fallback: false,
+    upstream: { code: SUCCESS_WITHOUT_RESULT },
   });
 }
 

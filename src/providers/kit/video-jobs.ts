@@ -11,7 +11,7 @@ import type {
   VideoSpec,
 } from '../contract/media-job';
 import type { ProviderCall } from '../contract/provider-call';
-import { ProviderError, type ProviderErrorOptions } from '../contract/provider-error';
+import { ProviderError, type ProviderErrorOptions, SUCCESS_WITHOUT_RESULT } from '../contract/provider-error';
 import { NO_USAGE, type UsageVector } from '../contract/usage';
 import { type JsonObject, parseJsonObject } from './json';
 import type { UpstreamBody, UpstreamHttp } from './upstream-http';
@@ -171,7 +171,7 @@ export function toCount(value: unknown): number | undefined {
 
 /** One video at a public address; `null` when the vendor sent none. */
 export function videoAt(url: unknown, usage: UsageVector): JobSnapshot {
-  if (typeof url !== 'string' || !/^https?:/i.test(url)) return failedJob(['no_result']);
+  if (typeof url !== 'string' || !/^https?:/i.test(url)) return failedJob([SUCCESS_WITHOUT_RESULT]);
   return { state: 'succeeded', outputs: [{ type: 'video', url }], usage };
 }
 

@@ -8,6 +8,7 @@ import type {
   VideoSpec,
 } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
+import { SUCCESS_WITHOUT_RESULT } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import {
@@ -123,8 +124,8 @@ function toSnapshot(interaction: JsonObject): JobSnapshot {
   switch (status) {
     case 'completed': {
       const url = fileOf(contentOf(interaction, 'video')?.['uri']);
-      // Moderation completes without a video, and with a text instead.
-      if (url === null) return failedJob(['no_result'], true);
+      // Moderation completes with a text instead of a video.
+      if (url === null) return failedJob([SUCCESS_WITHOUT_RESULT], contentOf(interaction, 'text') !== null);
       return { state: 'succeeded', outputs: [{ type: 'video', url }], usage: null };
     }
     case 'failed':

@@ -1,6 +1,7 @@
 import type { ImageFile } from '../../contract/images';
 import type { JobCapabilities, JobHandle, JobSnapshot, JobSpec, VideoSpec } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
+import { SUCCESS_WITHOUT_RESULT } from '../../contract/provider-error';
 import { ModelEndpoints } from '../../dialects/gemini-generate/model-endpoints';
 import { decodeBase64, isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import type { UpstreamHttp } from '../../kit/upstream-http';
@@ -120,6 +121,6 @@ function toSnapshot({ done, error, response }: JsonObject): JobSnapshot {
   const [video]: readonly unknown[] = Array.isArray(videos) ? videos : [];
   const text = isJsonObject(video) ? video['bytesBase64Encoded'] : undefined;
   const bytes = typeof text === 'string' ? decodeBase64(text) : null;
-  if (bytes === null) return failedJob(['no_result'], Number(raiMediaFilteredCount) > 0);
+  if (bytes === null) return failedJob([SUCCESS_WITHOUT_RESULT], Number(raiMediaFilteredCount) > 0);
   return { state: 'succeeded', outputs: [{ type: 'video', url: null, bytes }], usage: null };
 }

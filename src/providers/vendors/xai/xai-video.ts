@@ -1,5 +1,6 @@
 import type { JobCapabilities, JobHandle, JobSnapshot, JobSpec, VideoSpec } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
+import { SUCCESS_WITHOUT_RESULT } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { toDataUrl } from '../../kit/data-url';
 import {
@@ -91,7 +92,7 @@ function assertTogether({ resolution, firstFrame, lastFrame, references }: Video
 function toSnapshot({ status, progress, video, usage, error }: JsonObject): JobSnapshot {
   switch (status) {
     case 'done': {
-      if (!isJsonObject(video)) return failedJob(['no_result']);
+      if (!isJsonObject(video)) return failedJob([SUCCESS_WITHOUT_RESULT]);
       if (video['respect_moderation'] === false) return failedJob(['respect_moderation']);
       const ticks = toCount(isJsonObject(usage) ? usage['cost_in_usd_ticks'] : undefined);
       const vendorCostMicro = ticks === undefined ? undefined : ticks / TICKS_PER_MICRO;
