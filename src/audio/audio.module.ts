@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { InferenceModule } from '../inference/inference.module';
 import { MediaModule } from '../core/media/media.module';
+import { OutboundModule } from '../core/outbound/outbound.module';
 import { ModelsModule } from '../models/models.module';
 import { SpeechController } from './speech.controller';
 import { SpeechService } from './speech.service';
@@ -9,7 +10,7 @@ import { TranscriptionService } from './transcription.service';
 
 /** Text to speech and transcription. */
 @Module({
-  imports: [InferenceModule, MediaModule, ModelsModule],
+  imports: [InferenceModule, MediaModule, ModelsModule, OutboundModule],
   controllers: [SpeechController, TranscriptionController],
   providers: [SpeechService, TranscriptionService],
   exports: [SpeechService, TranscriptionService],

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Answer } from '../core/http/answer';
+import { OutboundClient } from '../core/outbound/outbound-client';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { RequestContext } from '../core/types/request-context';
 import type { Candidate, Delivered, InferenceInput } from '../inference/inference.types';
@@ -13,6 +14,9 @@ import { mayCountTokens } from './priced-by-tokens';
 import { assertCanSpeak, canSpeak, characterUsage, estimateSpeech } from './speech-request';
 import { SPEECH_CONTENT_TYPES, speechDoneEvent, SpokenAudio, SpokenEvents } from './spoken-audio';
 
+/** As much as of speech that arrives as a stream. */
+const MAX_FILE_BYTES = 128 * 1024 * 1024;
+
 /**
  * `POST /v1/audio/speech` on top of the shared inference use case. Audio is forwarded as it arrives. It is all-or-nothing:
  * interrupted audio is free, and its connection is reset.
@@ -23,6 +27,7 @@ export class SpeechService {
     private readonly catalog: ModelCatalogService,
     private readonly inference: StreamedInferenceService,
     private readonly ratios: TokenRatios,
+    private readonly outbound: OutboundClient,
   ) {}
 
   answer(body: SpeechRequestDto, context: RequestContext): Promise<Answer> {
@@ -34,12 +39,21 @@ export class SpeechService {
     const speech = {
       input,
       openStream: async (candidate: Candidate, call: ProviderCall): Promise<SpokenAudio> =>
-        new Spoken(await speechOf(candidate).speak(request, call), characters, candidate.price),
+        new Spoken(await speechOf(candidate).speak(request, this.withFiles(call)), characters, candidate.price),
       estimateUsage: () => input.estimate,
     };
     return asEvents
       ? this.inference.execute({ ...speech, lastEvents: (_progress: Delivered, bill) => speechDoneEvent(bill) })
       : this.inference.execute({ ...speech, contentType: SPEECH_CONTENT_TYPES[request.format] });
+  }
+
+  /** For vendors that answer with the address of a recording. */
+  private withFiles(call: ProviderCall): ProviderCall {
+    const limits = { maxBytes: MAX_FILE_BYTES, timeoutMs: call.deadlines.totalMs };
+    return {
+      ...call,
+      openFile: async (url) => (await this.outbound.fetchArtifact(url, limits, call.signal)).body,
+    };
   }
 
   /** The metering input of a request. @throws GatewayError as {@link answer} before it calls a provider */

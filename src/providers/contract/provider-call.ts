@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { RequestMapping } from './request-mapping';
 import type { ReasoningVault } from './reasoning-vault';
 
@@ -166,6 +167,11 @@ export interface ProviderCall {
   readonly callbackUrl?: string;
   /** The key that submitted the job of this call; absent: any. */
   readonly keyId?: string;
+  /**
+   * Opens a file at a public address that the upstream named, through the guard for such hosts. Absent where results
+   * cannot be files.
+   */
+  readonly openFile?: (url: string) => Promise<Readable>;
   /** Absent where a call has no conversation. */
   readonly vault?: ReasoningVault;
   /** Aborted when the response is no longer needed. */

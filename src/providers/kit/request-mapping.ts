@@ -3,6 +3,7 @@ import type { ImageRequest } from '../contract/images';
 import type { JobSpec } from '../contract/media-job';
 import type { ProviderCall } from '../contract/provider-call';
 import { ProviderError } from '../contract/provider-error';
+import type { SpeechRequest } from '../contract/speech';
 import { type FieldTarget, listTargets, type MappedField, type RequestMapping } from '../contract/request-mapping';
 import { toDataUrl } from './data-url';
 import { isJsonObject, type JsonObject } from './json';
@@ -47,6 +48,12 @@ export function toImageInput(request: ImageRequest, mapping: RequestMapping): Js
   const shown = { input_images: images.length === 0 ? null : images.map(toDataUrl), mask: mask && toDataUrl(mask) };
   const settled = { prompt, user, ...(count === 1 && { n: count }) };
   return toUpstreamInput(mapping, settled, { size, quality, style, ...(count > 1 && { n: count }), ...shown });
+}
+
+/** @throws ProviderError `validation_failed` for an option that the upstream does not have */
+export function toSpeechInput(request: SpeechRequest, mapping: RequestMapping): JsonObject {
+  const { input, voice, format, speed, instructions } = request;
+  return toUpstreamInput(mapping, { format }, { input, voice, speed, instructions });
 }
 
 /**

@@ -1,8 +1,9 @@
 /** Vendors whose models the catalogue maps: https://fal.ai/docs/api-reference/inference-api, https://replicate.com/docs/reference/http. */
+import { Readable } from 'node:stream';
 import type { RequestMapping } from '../../../src/providers/contract/request-mapping';
 import type { Answer } from '../fake-upstream';
 import { json } from '../media-answers';
-import { imageRequest } from '../media-requests';
+import { imageRequest, speechRequest } from '../media-requests';
 import { type MediaWire, NOT_JSON, PNG } from '../media-uses';
 
 const IMAGE = 'https://files.example.com/a.png';
@@ -49,11 +50,37 @@ const falUse = (name: 'images' | 'edits') =>
       images?.generate(imageRequest(name === 'edits' ? { images: [PNG] } : {}), { ...call, mapping: FAL_MAPPING }),
   }) satisfies MediaWire['uses'][number];
 
+const SPEECH_MAPPING: RequestMapping = {
+  map: { input: 'prompt', voice: 'voice', speed: 'speed' },
+  output: { audio: '$.audio.url' },
+};
+const WAV = Buffer.from('RIFF\x04\0\0\0WAVE', 'latin1');
+
+const falSpeech: MediaWire['uses'][number] = {
+  name: 'speech',
+  capability: 'speech',
+  targets: ['/upstream-model', '/upstream-model/requests/r1/status', '/upstream-model/requests/r1'],
+  happy: queue({ audio: { url: 'https://files.example.com/a.wav' } }),
+  delivers: { progress: { audioBytes: WAV.length, usage: null } },
+  broken: {
+    ...NOT_JSON,
+    'no file': queue({ audio: null }),
+    'an invalid address': queue({ audio: { url: 'file:///etc/passwd' } }),
+    'a failed request': queue({}, 200, { error: 'x', error_type: 'unheard_of' }),
+  },
+  run: ({ speech }, call) =>
+    speech?.speak(speechRequest({ format: 'wav' }), {
+      ...call,
+      mapping: SPEECH_MAPPING,
+      openFile: () => Promise.resolve(Readable.from([WAV])),
+    }),
+};
+
 const refused = (type: string, message = 'no'): Answer =>
   queue({ detail: [{ loc: ['body', 'prompt'], msg: message, type }] }, 422);
 
 export const FAL_MEDIA: MediaWire = {
-  uses: [falUse('images'), falUse('edits')],
+  uses: [falUse('images'), falUse('edits'), falSpeech],
   invalid: json({ detail: [{ loc: ['body', 'prompt'], msg: 'Field required', type: 'missing' }] }, 422),
   moderated: refused('content_policy_violation'),
   keyRefused: json({ detail: 'Cannot access application' }, 401),

@@ -4,6 +4,7 @@ import { ModelProvider } from '../../contract/model-provider.decorator';
 import { FalQueue } from '../../dialects/fal-queue/fal-queue';
 import { ApiKeyProvider } from '../../kit/api-key-provider';
 import { MappedImages, MappedJobs } from '../../kit/mapped-queue';
+import { MappedSpeech } from '../../kit/mapped-speech';
 
 const CAPABILITIES: JobCapabilities = {
   cancel: 'always',
@@ -29,7 +30,7 @@ export class FalProvider extends ApiKeyProvider {
       serve: (http, provider) => {
         const queue = new FalQueue(http);
         const jobs = new MappedJobs(provider, queue, CAPABILITIES);
-        return { images: new MappedImages(queue), video: jobs, music: jobs };
+        return { images: new MappedImages(queue), speech: new MappedSpeech(queue), video: jobs, music: jobs };
       },
     });
   }
