@@ -2,7 +2,7 @@
 import { deflateSync } from 'node:zlib';
 import { Mp4OutputFormat, WebMOutputFormat } from 'mediabunny';
 import { readOgg } from '../../src/core/media/container-readers';
-import { OggWriter } from '../../src/core/media/container-writers';
+import { oggSink, OggWriter } from '../../src/core/media/container-writers';
 import type { RecordingName } from './sound-decoder';
 import {
   box,
@@ -123,7 +123,8 @@ function crowded(adts: Buffer, perHeader: number): Buffer {
 
 /** The same packets, the third of them followed by bytes that look like the end of another setup header. */
 function withSetupJunk(vorbis: Buffer): Buffer {
-  const writer = new OggWriter(vorbis.length, 48_000);
+  const sink = oggSink(vorbis.length);
+  const writer = new OggWriter(sink, 48_000);
   let index = 0;
   for (const packet of readOgg(vorbis).packets()) {
     if (index === 2) writer.addHeader(Buffer.concat([packet, Buffer.alloc(400, 0), Buffer.from([0, 0, 0, 0, 1])]));
@@ -131,7 +132,8 @@ function withSetupJunk(vorbis: Buffer): Buffer {
     else writer.add(packet, 1_024);
     index++;
   }
-  return Buffer.from(writer.finish());
+  writer.finish();
+  return Buffer.from(sink.view());
 }
 
 function compressedIndex(film: Buffer): Buffer {

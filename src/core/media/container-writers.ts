@@ -49,22 +49,21 @@ const MAX_SEGMENTS = 255;
 /** Maximum packet size, so that each fits into one page. */
 const MAX_OGG_PACKET_BYTES = MAX_SEGMENTS * 255 - 1;
 
-/** An Ogg file (RFC 3533) with one stream. */
+/** Room for the pages around packets of this size: they add 1 %, more with small packets. */
+export const oggSink = (expectedBytes: number): ByteSink => new ByteSink(expectedBytes * 1.03);
+
+/** An Ogg file (RFC 3533) with one stream, written page by page. */
 export class OggWriter {
-  private readonly sink: ByteSink;
-  private readonly samplesPerPage: number;
   private packets: Uint8Array[] = [];
   private segments: number[] = [];
   private pages = 0;
   private granule = 0;
   private pageStart = 0;
 
-  /** @param samplesPerPage samples per page. */
-  constructor(expectedBytes: number, samplesPerPage: number) {
-    // Pages add 1 %, more with small packets.
-    this.sink = new ByteSink(expectedBytes * 1.03);
-    this.samplesPerPage = samplesPerPage;
-  }
+  constructor(
+    private readonly sink: Pick<ByteSink, 'push'>,
+    private readonly samplesPerPage: number,
+  ) {}
 
   /** A header packet on a separate page. */
   addHeader(packet: Uint8Array): void {
@@ -84,9 +83,8 @@ export class OggWriter {
     if (this.granule - this.pageStart >= this.samplesPerPage) this.endPage(false);
   }
 
-  finish(): Uint8Array<ArrayBuffer> {
+  finish(): void {
     this.endPage(true);
-    return this.sink.view();
   }
 
   private endPage(isLast: boolean): void {

@@ -2,7 +2,14 @@
 import { AAC_FRAME_SAMPLES, AAC_RATES_HZ, type AacConfig, endOfAacFrame, toAacConfigBytes } from './aac-frames';
 import type { ProbedAudio } from './media-probes';
 import { alacSamples, opusSamples } from './coded-frames';
-import { aacConfigurationBox, alacConfigurationBox, Mp4Writer, OggWriter } from './container-writers';
+import {
+  aacConfigurationBox,
+  alacConfigurationBox,
+  type ByteSink,
+  Mp4Writer,
+  oggSink,
+  OggWriter,
+} from './container-writers';
 import { vorbisBlockSamples, type VorbisHeaders } from './vorbis-headers';
 
 export interface PacketRemuxer {
@@ -14,7 +21,8 @@ export interface PacketRemuxer {
 
 const MP4 = { contentType: 'audio/mp4', extension: 'm4a' };
 const OGG = { contentType: 'audio/ogg', extension: 'ogg' };
-const OPUS_RATE_HZ = 48_000;
+/** Opus counts samples at this rate, whatever its input has. */
+export const OPUS_RATE_HZ = 48_000;
 /** Maximum percentage of damaged packets: a recording with larger gaps is not what the client intended. */
 const MAX_DAMAGED_PERCENT = 5;
 /** The last packet of a recording is often cut off. */
@@ -118,26 +126,32 @@ export class AlacRemuxer implements PacketRemuxer {
   }
 }
 
-/** Decoder pre-skip in samples at 48,000 Hz. */
+/** Decoder pre-skip in samples at 48,000 Hz: the delay of libopus. */
 const OPUS_PRE_SKIP = 312;
+
+/** The header packets of Opus in Ogg (RFC 7845). */
+export function opusHeaders(channels: number): readonly Buffer[] {
+  const identification = Buffer.alloc(19);
+  identification.write('OpusHead\x01', 0, 'latin1');
+  identification.writeUInt8(channels, 9);
+  identification.writeUInt16LE(OPUS_PRE_SKIP, 10);
+  identification.writeUInt32LE(OPUS_RATE_HZ, 12);
+  return [identification, Buffer.from('OpusTags\0\0\0\0\0\0\0\0', 'latin1')];
+}
 
 /** Opus in Ogg (RFC 7845), of one or two channels. */
 export class OpusRemuxer implements PacketRemuxer {
   private readonly counter = new PacketCounter();
+  private readonly sink: ByteSink;
   private readonly writer: OggWriter;
   private samples = 0;
 
   /** @param head the stream's header, for the channel count. @throws Error for more than two channels. */
   constructor(head: Uint8Array | null, expectedBytes: number) {
     const channels = head === null ? 2 : opusChannels(head);
-    this.writer = new OggWriter(expectedBytes, OPUS_RATE_HZ);
-    const identification = Buffer.alloc(19);
-    identification.write('OpusHead\x01', 0, 'latin1');
-    identification.writeUInt8(channels, 9);
-    identification.writeUInt16LE(OPUS_PRE_SKIP, 10);
-    identification.writeUInt32LE(OPUS_RATE_HZ, 12);
-    this.writer.addHeader(identification);
-    this.writer.addHeader(Buffer.from('OpusTags\0\0\0\0\0\0\0\0', 'latin1'));
+    this.sink = oggSink(expectedBytes);
+    this.writer = new OggWriter(this.sink, OPUS_RATE_HZ);
+    for (const header of opusHeaders(channels)) this.writer.addHeader(header);
   }
 
   add(packet: Uint8Array): void {
@@ -150,7 +164,8 @@ export class OpusRemuxer implements PacketRemuxer {
 
   finish(): ProbedAudio {
     this.counter.assertComplete();
-    return { durationSeconds: this.samples / OPUS_RATE_HZ, ...OGG, bytes: this.writer.finish() };
+    this.writer.finish();
+    return { durationSeconds: this.samples / OPUS_RATE_HZ, ...OGG, bytes: this.sink.view() };
   }
 }
 
@@ -164,6 +179,7 @@ function opusChannels(head: Uint8Array): number {
 /** Vorbis in Ogg. */
 export class VorbisRemuxer implements PacketRemuxer {
   private readonly counter = new PacketCounter();
+  private readonly sink: ByteSink;
   private readonly writer: OggWriter;
   private readonly headers: VorbisHeaders;
   private samples = 0;
@@ -171,7 +187,8 @@ export class VorbisRemuxer implements PacketRemuxer {
 
   constructor(headers: VorbisHeaders, expectedBytes: number) {
     this.headers = headers;
-    this.writer = new OggWriter(expectedBytes, headers.rateHz);
+    this.sink = oggSink(expectedBytes);
+    this.writer = new OggWriter(this.sink, headers.rateHz);
     for (const header of [headers.identification, headers.comment, headers.setup]) this.writer.addHeader(header);
   }
 
@@ -188,6 +205,7 @@ export class VorbisRemuxer implements PacketRemuxer {
 
   finish(): ProbedAudio {
     this.counter.assertComplete();
-    return { durationSeconds: this.samples / this.headers.rateHz, ...OGG, bytes: this.writer.finish() };
+    this.writer.finish();
+    return { durationSeconds: this.samples / this.headers.rateHz, ...OGG, bytes: this.sink.view() };
   }
 }

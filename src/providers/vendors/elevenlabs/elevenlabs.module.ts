@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ApiKeyProvider } from '../../kit/api-key-provider';
+import { EncodedSpeech } from '../../kit/encoded-speech';
 import { ElevenLabsMusic } from './elevenlabs-music';
 import { ElevenLabsSpeech } from './elevenlabs-speech';
 import { ElevenLabsTranscription } from './elevenlabs-transcription';
@@ -16,7 +17,7 @@ export class ElevenLabsProvider extends ApiKeyProvider {
       defaultBaseUrl: 'https://api.elevenlabs.io/v1',
       headers: (apiKey) => ({ 'xi-api-key': apiKey }),
       serve: (http) => ({
-        speech: new ElevenLabsSpeech(http),
+        speech: new EncodedSpeech(new ElevenLabsSpeech(http), ['flac']),
         transcription: new ElevenLabsTranscription(http),
         music: new ElevenLabsMusic(http),
       }),

@@ -6,6 +6,7 @@ import { GeminiGenerate } from '../../dialects/gemini-generate/gemini-generate.p
 import { GeminiSpeech } from '../../dialects/gemini-generate/gemini-speech';
 import { GeminiTranscription } from '../../dialects/gemini-generate/gemini-transcription';
 import { ApiKeyProvider } from '../../kit/api-key-provider';
+import { EncodedSpeech } from '../../kit/encoded-speech';
 import { LyriaMusic } from './lyria-music';
 import { OmniVideo } from './omni-video';
 
@@ -26,7 +27,7 @@ export class GoogleProvider extends ApiKeyProvider {
         chat: new GeminiGenerate(http),
         embeddings: new GeminiEmbeddings(http),
         images: new GeminiImages(http),
-        speech: new GeminiSpeech(http),
+        speech: new EncodedSpeech(new GeminiSpeech(http), ['opus', 'flac']),
         transcription: new GeminiTranscription(http),
         video: new OmniVideo(provider, http, credential),
         music: new LyriaMusic(http),

@@ -68,7 +68,6 @@ describe('speech of MiniMax', () => {
   });
 
   it.each([
-    ['response_format', { format: 'opus' }],
     ['response_format', { format: 'aac' }],
     ['speed', { speed: 3 }],
     ['instructions', { instructions: 'Whisper.' }],

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { EncodedSpeech } from '../../kit/encoded-speech';
 import { MiniMaxMusic } from './minimax-music';
 import { MiniMaxSpeech } from './minimax-speech';
 import { MiniMaxVideo } from './minimax-video';
@@ -24,7 +25,7 @@ export class MiniMaxProvider extends OpenAiFormatProvider {
         reasoningReplay: true,
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
-      speech: (http) => new MiniMaxSpeech(http),
+      speech: (http) => new EncodedSpeech(new MiniMaxSpeech(http), ['opus']),
       video: (provider, http) => new MiniMaxVideo(provider, http),
       music: (http) => new MiniMaxMusic(http),
     });

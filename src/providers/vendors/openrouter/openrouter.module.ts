@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { OpenAiSpeech } from '../../dialects/openai-media/openai-speech';
+import { EncodedSpeech } from '../../kit/encoded-speech';
 import { OpenRouterVideo } from './openrouter-video';
 
 /**
@@ -22,6 +24,8 @@ export class OpenRouterProvider extends OpenAiFormatProvider {
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,
       },
+      // It has MP3 and PCM (https://openrouter.ai/docs/guides/overview/multimodal/tts).
+      speech: (http) => new EncodedSpeech(new OpenAiSpeech(http), ['opus', 'flac']),
       video: (provider, http, credential) => new OpenRouterVideo(provider, http, credential),
     });
   }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { EncodedSpeech } from '../../kit/encoded-speech';
 import { XaiSpeech } from './xai-speech';
 import { XaiVideo } from './xai-video';
 
@@ -17,7 +18,7 @@ export class XaiProvider extends OpenAiFormatProvider {
       baseUrlVariable: 'XAI_BASE_URL',
       defaultBaseUrl: 'https://api.x.ai/v1',
       capabilities: ['chat', 'images', 'speech'],
-      speech: (http) => new XaiSpeech(http),
+      speech: (http) => new EncodedSpeech(new XaiSpeech(http), ['opus', 'flac']),
       quirks: {
         streamUsage: 'include_usage',
         // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning
