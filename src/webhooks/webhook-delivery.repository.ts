@@ -50,7 +50,8 @@ const PRUNE = `
   WITH pruned AS (
     DELETE FROM webhook_delivery WHERE id IN (
       SELECT id FROM webhook_delivery
-       WHERE created_at < now() - make_interval(days => $1) AND state <> 'pending' ORDER BY created_at LIMIT $2)
+       WHERE created_at < now() - make_interval(days => $1) AND state <> 'pending'
+       ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
     RETURNING id)
   SELECT count(*)::integer AS count FROM pruned`;
 
@@ -120,7 +121,7 @@ export class WebhookDeliveryRepository {
     await this.dataSource.query(WITHDRAW, [id, leaseUntil]);
   }
 
-  /** Deletes up to `limit` deliveries older than 30 days with their attempts. Returns their number. */
+  /** Deletes up to `limit` deliveries older than 30 days with their attempts, skipping locked ones. Returns their number. */
   async prune(limit: number): Promise<number> {
     const [row] = await this.dataSource.query<{ count: number }[]>(PRUNE, [RETENTION_DAYS, limit]);
     return row?.count ?? 0;

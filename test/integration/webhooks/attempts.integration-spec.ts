@@ -107,4 +107,23 @@ describe('recording webhook attempts', () => {
     expect(await logOf(engine, recent.jobId)).toHaveLength(1);
     expect(await deliveryOf(engine, waiting.jobId)).toMatchObject({ state: 'pending' });
   });
+
+  it('deletes old deliveries without waiting for one that another transaction has locked', async () => {
+    deliveries.answerWith(200);
+    const locked = await deliveries.create();
+    await locked.next();
+    const free = await deliveries.create();
+    await free.next();
+    const { dataSource, repository } = locked.engine;
+    await dataSource.query(
+      `UPDATE webhook_delivery SET created_at = created_at - interval '31 days'
+                             WHERE job_id = ANY ($1)`,
+      [[locked.jobId, free.jobId]],
+    );
+    await dataSource.transaction(async (manager) => {
+      await manager.query('SELECT FROM webhook_delivery WHERE job_id = $1 FOR UPDATE', [locked.jobId]);
+      await expect(repository.prune(100)).resolves.toBe(1);
+    });
+    await expect(repository.prune(100)).resolves.toBe(1);
+  });
 });
