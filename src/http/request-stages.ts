@@ -173,13 +173,13 @@ export class InterceptorChain implements NestInterceptor {
   constructor(readonly interceptors: readonly NestInterceptor[]) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Handled {
-    return this.run(0, context, next);
+    return this.runFrom(0, context, next);
   }
 
-  private run(position: number, context: ExecutionContext, last: CallHandler): Handled {
+  private runFrom(position: number, context: ExecutionContext, last: CallHandler): Handled {
     const interceptor = this.interceptors[position];
     if (interceptor === undefined) return last.handle();
-    return interceptor.intercept(context, { handle: () => flatten(this.run(position + 1, context, last)) });
+    return interceptor.intercept(context, { handle: () => flatten(this.runFrom(position + 1, context, last)) });
   }
 }
 

@@ -31,7 +31,7 @@ export class StoredObjectController {
     @Req() { method, headers }: FastifyRequest,
   ): Promise<Answer> {
     const secondsLeft = this.storage?.secondsLeft(key, expires, signature) ?? 0;
-    const file = secondsLeft > 0 ? await this.storage?.open(key) : null;
+    const file = secondsLeft > 0 ? await this.storage?.openFile(key) : null;
     if (file == null) throw new GatewayError('not_found', 'The object does not exist, or the URL has expired.');
     const { sizeBytes } = file;
     const about = describe(key, file, secondsLeft);

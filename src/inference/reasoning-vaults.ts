@@ -135,7 +135,7 @@ class RedisReasoningVault implements ReasoningVault {
       )) as [alive: number[], values: (string | null)[]];
       for (const [at, id] of ids.entries()) {
         const sealed = alive[at] === 1 ? (values[at] ?? null) : null;
-        const state = sealed === null ? null : this.open(sealed, fields[at] as string);
+        const state = sealed === null ? null : this.unsealEntry(sealed, fields[at] as string);
         if (state !== null) found.set(id, state);
       }
     } catch (error) {
@@ -149,9 +149,9 @@ class RedisReasoningVault implements ReasoningVault {
   }
 
   /** `null` for an entry that was sealed under a key that is no longer set, or was changed: as if it had expired. */
-  private open(sealed: string, field: string): string | null {
+  private unsealEntry(sealed: string, field: string): string | null {
     try {
-      return this.box.open(sealed, this.purposeOf(field));
+      return this.box.unseal(sealed, this.purposeOf(field));
     } catch (error) {
       this.warn('reasoning_unreadable', 'stored reasoning could not be opened', { err: error });
       return null;

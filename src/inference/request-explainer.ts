@@ -120,15 +120,16 @@ export class RequestExplainer {
     parse: () => ExplainedRequest,
   ): Promise<Explanation> {
     const checks = new Checks();
-    for (const { check, judge } of judgments) checks.run(check, judge);
-    const request = checks.run('request', parse);
+    for (const { check, judge } of judgments) checks.runCheck(check, judge);
+    const request = checks.runCheck('request', parse);
     if (request === null) return unexplained(checks);
     const { input } = request;
-    const candidates = checks.run('route', () => request.plan?.() ?? this.planner.plan(input));
-    const price = candidates && checks.run('price', () => request.price?.(candidates) ?? this.price(candidates, input));
+    const candidates = checks.runCheck('route', () => request.plan?.() ?? this.planner.plan(input));
+    const price =
+      candidates && checks.runCheck('price', () => request.price?.(candidates) ?? this.price(candidates, input));
     const { model, fallbacks } = input;
     const refusals = candidates === null ? NO_REFUSALS : refusalsOf(request, candidates);
-    if (candidates !== null) checks.run('support', () => assertAnySupports(candidates, refusals));
+    if (candidates !== null) checks.runCheck('support', () => assertAnySupports(candidates, refusals));
     const asked = candidates?.filter((candidate) => !refusals.has(candidate)) ?? [];
     const tokens = request.limitedTokens ?? tokensOf(input.estimate);
     const [leftOut, limits, spending] = await Promise.all([
@@ -182,7 +183,7 @@ class Checks {
   private readonly made = new Map<CheckName, GatewayError | null>();
 
   /** Returns `null` when the check refuses. Rethrows errors that are not refusals. */
-  run<Result>(check: CheckName, action: () => Result): Result | null {
+  runCheck<Result>(check: CheckName, action: () => Result): Result | null {
     try {
       const result = action();
       if (!this.made.has(check)) this.made.set(check, null);

@@ -60,7 +60,7 @@ export class JobMoneyRepository {
    * not respond: retrying shows whether the job was accepted
    */
   async submit(submission: JobSubmission): Promise<SubmissionAnswer> {
-    const [row] = await this.run<SubmitRow>(submission, SUBMIT, submitValues(submission));
+    const [row] = await this.runStatement<SubmitRow>(submission, SUBMIT, submitValues(submission));
     if (row?.answer === 'fingerprint_mismatch') {
       throw new GatewayError('idempotency_conflict', 'This Idempotency-Key was used for a request with another body.');
     }
@@ -97,13 +97,13 @@ export class JobMoneyRepository {
       recordValues(record),
     ];
     const [row] = await (audit === undefined
-      ? this.run<MediaJobRow>(record, FINISH, values)
-      : this.run<MediaJobRow>(record, FINISH_AUDITED, [...values, ...auditValues(audit)]));
+      ? this.runStatement<MediaJobRow>(record, FINISH, values)
+      : this.runStatement<MediaJobRow>(record, FINISH_AUDITED, [...values, ...auditValues(audit)]));
     return row === undefined ? null : toMediaJob(row);
   }
 
   /** A lock timeout is transient, like an unreachable database. */
-  private async run<Row extends object>(
+  private async runStatement<Row extends object>(
     { organizationId }: Pick<MediaJob, 'organizationId'>,
     text: string,
     values: unknown[],

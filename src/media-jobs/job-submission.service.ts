@@ -61,7 +61,7 @@ export class JobSubmissionService {
     const target = this.requireTarget(order, context);
     const claim = claimOf(order, context);
     const { organizationId } = target.principal;
-    const submitted = await this.underWay.run(organizationId, claim, async () => {
+    const submitted = await this.underWay.submitOnce(organizationId, claim, async () => {
       const known = await inStep(
         context.trace,
         'idempotency',

@@ -17,7 +17,7 @@ describe('concurrent submissions with one idempotency key', () => {
     submitted = 0;
   });
   const submit = (claim = claimOf('k'), organizationId = 'o', end: () => SubmissionResponse = () => ANSWER) =>
-    submissions.run(organizationId, claim, async () => {
+    submissions.submitOnce(organizationId, claim, async () => {
       submitted++;
       await Promise.resolve();
       return end();

@@ -25,7 +25,7 @@ export class SubmissionsUnderWay {
    * Submits, or returns the response of a duplicate in flight. A refusal is not shared: duplicates may use other API keys.
    * @throws GatewayError `idempotency_conflict` when the accepted duplicate has another body
    */
-  async run(
+  async submitOnce(
     organizationId: string,
     { operation, key, fingerprint }: IdempotencyClaim,
     submit: () => Promise<SubmissionResponse>,

@@ -48,7 +48,7 @@ function stage(weights: readonly number[]) {
         return { state: 'succeeded', outputs: [], usage: null };
       },
       cancel: async () => use(id),
-      open: async () => use(id),
+      openOutput: async () => use(id),
     };
     const provider = { capabilities: {}, quirks: {}, chat, responses, video } as unknown as Provider;
     return { id, accountId: `${id} at its address`, weight, provider };
@@ -180,7 +180,7 @@ describe('KeyPool', () => {
     expect(handle).toMatchObject({ provider: 'pool', keyId: 'key-1', id: 'job' });
     await video.poll(handle, providerCall());
     await video.cancel?.(handle, providerCall());
-    await video.open?.({ type: 'video', url: null }, providerCall({ keyId: handle.keyId }));
+    await video.openOutput?.({ type: 'video', url: null }, providerCall({ keyId: handle.keyId }));
     expect(calls).toEqual(['key-0', 'key-1', 'key-1', 'key-1', 'key-1']);
   });
 

@@ -149,7 +149,7 @@ export class KeyPool implements Provider {
     const first = this.keys[0].provider[kind];
     if (first === undefined) return undefined;
     const adapterOf = <Adapter extends JobAdapter>({ provider }: PooledKey): Adapter => provider[kind] as Adapter;
-    type Openers = Required<Pick<JobAdapter, 'open' | 'downloadCredential'>>;
+    type Openers = Required<Pick<JobAdapter, 'openOutput' | 'downloadCredential'>>;
     const openersOf = (call: ProviderCall) => adapterOf<JobAdapter & Openers>(this.keyOf(call.keyId));
     const base: Pick<JobAdapter, 'capabilities' | 'assertSupported' | keyof Openers> = {
       capabilities: {
@@ -159,7 +159,7 @@ export class KeyPool implements Provider {
         ...(this.keys.length === 1 && { submissionAccount: this.keys[0].accountId }),
       },
       ...(first.assertSupported !== undefined && { assertSupported: first.assertSupported.bind(first) }),
-      ...(first.open !== undefined && { open: (output, call) => openersOf(call).open(output, call) }),
+      ...(first.openOutput !== undefined && { openOutput: (output, call) => openersOf(call).openOutput(output, call) }),
       ...(first.downloadCredential !== undefined && {
         downloadCredential: (call) => openersOf(call).downloadCredential(call),
       }),

@@ -36,7 +36,7 @@ export class WebhookSecretService {
       sealed = await this.repository.find(organizationId);
     }
     if (sealed === null) throw new Error('the webhook secret is missing after its creation');
-    return this.open(organizationId, sealed);
+    return this.unsealSecret(organizationId, sealed);
   }
 
   /** `null`: no secret exists yet. */
@@ -89,13 +89,13 @@ export class WebhookSecretService {
     return this.box.seal(secret, webhookSecretPurpose(organizationId));
   }
 
-  private open(organizationId: string, sealed: string): string {
-    return this.box.open(sealed, webhookSecretPurpose(organizationId));
+  private unsealSecret(organizationId: string, sealed: string): string {
+    return this.box.unseal(sealed, webhookSecretPurpose(organizationId));
   }
 
   private openForReveal(organizationId: string, sealed: string): string {
     try {
-      return this.open(organizationId, sealed);
+      return this.unsealSecret(organizationId, sealed);
     } catch (cause) {
       if (!(cause instanceof SecretBoxError)) throw cause;
       throw new GatewayError('conflict', 'The webhook secret can no longer be decrypted. Rotate it to get a new one.', {

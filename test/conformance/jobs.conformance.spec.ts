@@ -138,8 +138,8 @@ async function bytesOf(adapter: JobAdapter, output: JobOutput): Promise<Buffer> 
     const isTrusted = hosts.includes(new URL(output.url).host);
     return Buffer.from(await (await fetch(output.url, { headers: isTrusted ? headers : {} })).arrayBuffer());
   }
-  if (adapter.open === undefined) throw new Error('the output cannot be opened');
-  return buffer(await adapter.open(output, callOf()));
+  if (adapter.openOutput === undefined) throw new Error('the output cannot be opened');
+  return buffer(await adapter.openOutput(output, callOf()));
 }
 
 async function fileOf(adapter: JobAdapter, snapshot: JobSnapshot) {

@@ -42,7 +42,7 @@ export async function readMockMediaTokens(directory: string): Promise<string[]> 
 export const MEDIA_PROVIDERS = [new MockMediaProvider(), new MockMediaBasicProvider(), new MockMediaSyncProvider()];
 
 /** An adapter that hands out its files itself. */
-type OpeningAdapter = AsyncJobAdapter & Required<Pick<AsyncJobAdapter, 'open'>>;
+type OpeningAdapter = AsyncJobAdapter & Required<Pick<AsyncJobAdapter, 'openOutput'>>;
 
 /** The mock media providers with a separate directory and a fixed clock. */
 export class MockMediaStage {
@@ -103,7 +103,7 @@ export class MockMediaStage {
   async openFirst(handle: JobHandle, overrides: Partial<ProviderCall> = {}) {
     const [output] = await this.outputs(handle);
     if (output === undefined) throw new Error('there is no output');
-    return this.jobs.open(output, providerCall(overrides));
+    return this.jobs.openOutput(output, providerCall(overrides));
   }
 
   async eventNames(): Promise<string[]> {

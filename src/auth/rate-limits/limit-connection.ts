@@ -52,7 +52,7 @@ export class LimitConnection {
   }
 
   /** @throws Error when Redis does not answer within the connection's command timeout, or sends an invalid reply. */
-  async run(call: LimitCall): Promise<LimitReply> {
+  async runScript(call: LimitCall): Promise<LimitReply> {
     const nonce = `${this.prefix}${this.calls++}`;
     const payload = call.encode(nonce);
     const text =

@@ -14,6 +14,6 @@ export async function probeLimits(connection: LimitConnection, redisKey: string)
   const plan = planOf([{ scope: 'global', kind: 'requests_per_second', limit: MAX_PROBES, redisKey, windowMs: 1_000 }]);
   const call = new LimitCall(0, BUCKETS_PER_WINDOW);
   call.addRequest({ member: '', plan, tokens: 0 });
-  const { results } = await connection.run(call);
+  const { results } = await connection.runScript(call);
   if (results[0]?.[0] === -1) throw new Error('the key of the probe cannot be read');
 }

@@ -16,7 +16,7 @@ describe('the queue of requests to check', () => {
       if (away) throw new Error('away');
       return { nowMs: 0, results: Array.from({ length: requestCount }, () => [0, 0, 0, 0]) };
     };
-    const queue = new LimitQueue({ run } as unknown as LimitConnection, 30_000, new Metrics());
+    const queue = new LimitQueue({ runScript: run } as unknown as LimitConnection, 30_000, new Metrics());
     const judge = async (member: string): Promise<number> => {
       const verdict = queue.judge({ member, plan: PLAN, tokens: 1 });
       const settled = verdict.then(({ refusedBy }) => refusedBy);

@@ -46,7 +46,7 @@ export class LimitQueue {
   async look(request: JudgedRequest): Promise<Verdict> {
     const call = new LimitCall(this.leaseMs, BUCKETS_PER_WINDOW, true);
     call.addRequest(request);
-    const { nowMs, results } = await this.connection.run(call);
+    const { nowMs, results } = await this.connection.runScript(call);
     return toVerdict(results[0] as readonly number[], nowMs);
   }
 
@@ -60,7 +60,7 @@ export class LimitQueue {
   async renew(held: readonly HeldSlots[]): Promise<void> {
     const call = this.newCall();
     for (const slots of held) call.addHeld(slots);
-    await this.connection.run(call);
+    await this.connection.runScript(call);
   }
 
   /** Resolves when no call is in flight and all releases were sent or have failed. */
@@ -94,7 +94,7 @@ export class LimitQueue {
     for (const request of requests) call.addRequest(request);
     const startedAtMs = performance.now();
     try {
-      const { nowMs, results } = await this.connection.run(call);
+      const { nowMs, results } = await this.connection.runScript(call);
       this.noteCall('ok', requests.length, startedAtMs);
       requests.forEach((request, index) => {
         request.resolve(toVerdict(results[index] as readonly number[], nowMs));

@@ -118,7 +118,7 @@ export class BatchQueue<Operation, Answer> {
     this.waiting.push(entry);
     if (this.running) return;
     this.running = true;
-    void this.run();
+    void this.runBatches();
     this.scheduleTimeoutScan();
   }
 
@@ -138,7 +138,7 @@ export class BatchQueue<Operation, Answer> {
     return !this.running;
   }
 
-  private async run(): Promise<void> {
+  private async runBatches(): Promise<void> {
     while (this.waiting.length > 0) {
       // Lets requests from other sockets in this event loop iteration join the batch.
       await yieldToEventLoop();

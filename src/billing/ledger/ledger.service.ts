@@ -266,14 +266,9 @@ export interface StatementRunner {
   query(text: string, parameters: unknown[]): Promise<unknown>;
 }
 
-/** Opens accounts and sets their limits, in the caller's transaction. */
+/** Sets the limits of accounts, in the caller's transaction. */
 @Injectable()
 export class BillingAccounts {
-  /** Must run when an organization is created: requests without an account are refused. The balance starts at zero. */
-  async open(organizationId: string, runner: StatementRunner): Promise<void> {
-    await runner.query('INSERT INTO organization_account (organization_id) VALUES ($1)', [organizationId]);
-  }
-
   /** `null` removes the organization's limit; the operator's stays. Applies from the next reservation on. */
   async setOwnMonthlyLimit(organizationId: string, limitMicro: Micro | null, runner: StatementRunner): Promise<void> {
     await runner.query(

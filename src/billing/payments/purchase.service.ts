@@ -76,7 +76,7 @@ export class PurchaseService {
   async create(organizationId: string, order: PurchaseOrder, actor: Actor): Promise<Purchase> {
     const seller = this.providers.requireSeller();
     const purchase = await this.limitConnections(() =>
-      this.dataSource.transaction((manager) => this.open(manager, organizationId, order, seller, actor)),
+      this.dataSource.transaction((manager) => this.openPurchase(manager, organizationId, order, seller, actor)),
     );
     if (purchase.state !== 'pending' || purchase.checkoutUrl !== null) return purchase;
     return this.checkOut(this.providers.require(purchase.provider), purchase, actor);
@@ -175,7 +175,7 @@ export class PurchaseService {
   }
 
   /** Runs one at a time per organization, so that two purchases cannot use the same remainder of a limit. */
-  private async open(
+  private async openPurchase(
     manager: EntityManager,
     organizationId: string,
     { amountMicro, idempotencyKey }: PurchaseOrder,

@@ -219,7 +219,7 @@ describe('many files', () => {
     const dying = new ProbeThreads(60_000, require.resolve('../../../test/harness/dying-probe.js'));
     const outcomes: unknown[] = [];
     for (let index = 0; index < 10; index++) {
-      outcomes.push(await dying.run(index).catch(() => null));
+      outcomes.push(await dying.runMessage(index).catch(() => null));
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     // It may also have died with the next file.

@@ -59,7 +59,7 @@ export class ArtifactProbe implements OnModuleDestroy {
    * damaged, longer than a day, or cannot be read in 20 seconds.
    */
   probe({ descriptor, sizeBytes }: ArtifactProbeTask): Promise<ProbedArtifact | null> {
-    return this.threads.run({ descriptor, sizeBytes } satisfies ArtifactProbeTask);
+    return this.threads.runMessage({ descriptor, sizeBytes } satisfies ArtifactProbeTask);
   }
 
   onModuleDestroy(): Promise<void> {
@@ -142,7 +142,7 @@ export class ProbeThreads<Outcome = ProbedAudio> {
   }
 
   /** The same for any message of the program, in call order. */
-  run(message: unknown): Promise<Outcome | null> {
+  runMessage(message: unknown): Promise<Outcome | null> {
     return this.enqueue(() => ({ content: message, transfer: [] }), '', MAX_THREADS);
   }
 
@@ -174,7 +174,7 @@ export class ProbeThreads<Outcome = ProbedAudio> {
   private startNext(): void {
     if (this.idle.length === 0 && this.threads === MAX_THREADS) return;
     const task = this.waiting.shift();
-    if (task !== undefined) (this.idle.pop() ?? this.start()).run(task);
+    if (task !== undefined) (this.idle.pop() ?? this.start()).startTask(task);
   }
 
   private start(): ProbeThread<Outcome> {
@@ -234,7 +234,7 @@ class ProbeThread<Outcome> {
     });
   }
 
-  run(task: Task<Outcome>): void {
+  startTask(task: Task<Outcome>): void {
     this.task = task;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.end(), this.timeoutMs);

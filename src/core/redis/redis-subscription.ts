@@ -47,7 +47,7 @@ export class RedisSubscription {
       return;
     }
     const options = { connectionName: this.name, lazyConnect: true, autoResubscribe: false, commandTimeout: undefined };
-    this.open(this.redis.duplicate(options));
+    this.openConnection(this.redis.duplicate(options));
     this.redis.on('ready', this.follow);
   }
 
@@ -85,7 +85,7 @@ export class RedisSubscription {
       retryStrategy: () => null,
     });
     connection.once('end', () => this.openNodeLater(cluster));
-    this.open(connection);
+    this.openConnection(connection);
   }
 
   private openNodeLater(cluster: Cluster): void {
@@ -93,7 +93,7 @@ export class RedisSubscription {
     this.retry = setTimeout(() => this.openNode(cluster), NEXT_NODE_DELAY_MS).unref();
   }
 
-  private open(connection: Redis): void {
+  private openConnection(connection: Redis): void {
     this.connection = connection;
     connection.on('message', (_channel, message) => this.handlers.onMessage(message));
     connection.on('ready', () => void this.subscribe(connection));

@@ -52,7 +52,7 @@ export async function resealTable(table: SealedTable, box: SecretBox): Promise<R
 
 function open(box: SecretBox, { sealed }: SealedRow, purpose: string): string | null {
   try {
-    return box.open(sealed, purpose);
+    return box.unseal(sealed, purpose);
   } catch (error) {
     if (error instanceof SecretBoxError) return null;
     throw error;

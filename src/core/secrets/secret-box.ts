@@ -58,7 +58,7 @@ export class SecretBox {
   }
 
   /** @throws SecretBoxError */
-  open(sealed: string, purpose: string): string {
+  unseal(sealed: string, purpose: string): string {
     const [version, keyId = '', text = ''] = sealed.split('.');
     const key = this.keys.get(keyId);
     if (version !== VERSION || key === undefined) throw new SecretBoxError('It was sealed with a key that is not set.');

@@ -43,12 +43,12 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 async function contentOf(key: string): Promise<Buffer | null> {
-  const file = await storage.open(key);
+  const file = await storage.openFile(key);
   return file === null ? null : buffer(file.stream(0, file.sizeBytes - 1));
 }
 
 async function opened(): Promise<StoredFile> {
-  const file = await storage.open(KEY);
+  const file = await storage.openFile(KEY);
   if (file === null) throw new Error('there is no such object');
   return file;
 }
@@ -73,7 +73,7 @@ describe('a local object', () => {
     await until(() =>
       filesBelow(root).some(({ name }) => readFileSync(join(root, '.drafts', name), 'utf8') === 'half'),
     );
-    expect(await storage.open(KEY)).toBeNull();
+    expect(await storage.openFile(KEY)).toBeNull();
     body.end(' and the rest');
     expect(await stored).toEqual({ sizeBytes: 17 });
     expect(await contentOf(KEY)).toEqual(Buffer.from('half and the rest'));
@@ -132,13 +132,13 @@ describe('a local object', () => {
     writeFileSync(secret, 'secret');
     mkdirSync(dirname(join(root, KEY)), { recursive: true });
     symlinkSync(secret, join(root, KEY));
-    expect(await storage.open(KEY)).toBeNull();
+    expect(await storage.openFile(KEY)).toBeNull();
   });
 
   it('fails with service_unavailable when the folder is not writable', async () => {
     writeFileSync(join(root, 'image'), 'a file where a folder should be');
     await expect(storage.put(KEY, Buffer.from('1'))).rejects.toMatchObject({ code: 'service_unavailable' });
-    expect(await storage.open(KEY)).toBeNull();
+    expect(await storage.openFile(KEY)).toBeNull();
     expect(readdirSync(join(root, '.drafts'))).toEqual([]);
   });
 
@@ -146,7 +146,7 @@ describe('a local object', () => {
     'cannot be named %j',
     async (key) => {
       await expect(storage.put(key, Buffer.from('1'))).rejects.toThrow('not the key of an object');
-      await expect(storage.open(key)).rejects.toThrow('not the key of an object');
+      await expect(storage.openFile(key)).rejects.toThrow('not the key of an object');
       await expect(storage.delete(key)).rejects.toThrow('not the key of an object');
       await expect(storage.sign(key)).rejects.toThrow('not the key of an object');
       expect(filesBelow(root)).toEqual([]);

@@ -97,7 +97,7 @@ export class LocalStorage implements ObjectStorage {
   }
 
   /** `null`: the object does not exist. @throws GatewayError `service_unavailable`. */
-  async open(key: string): Promise<StoredFile | null> {
+  async openFile(key: string): Promise<StoredFile | null> {
     const file = await openFile(this.pathOf(key));
     if (file === null) return null;
     const { size, ino, mtimeNs } = await file.stat({ bigint: true });

@@ -25,7 +25,7 @@ export interface RequestTrace {
   /** Names the request itself, so that later work can refer to it. */
   readonly traceparent: string;
   /** Runs `work` as a step. */
-  run<Result>(name: string, work: () => Promise<Result>, facts?: StepFacts<NoInfer<Result>>): Promise<Result>;
+  runStep<Result>(name: string, work: () => Promise<Result>, facts?: StepFacts<NoInfer<Result>>): Promise<Result>;
   /** @param kind `client` for calls to other hosts */
   begin(name: string, kind: 'client' | 'internal', startMs: number, attributes?: SpanAttributes): TraceStep;
   /** Adds to the attributes of the request itself. */
@@ -47,5 +47,5 @@ export function inStep<Result>(
   work: () => Promise<Result>,
   facts?: StepFacts<NoInfer<Result>>,
 ): Promise<Result> {
-  return trace == null ? work() : trace.run(name, work, facts);
+  return trace == null ? work() : trace.runStep(name, work, facts);
 }

@@ -38,7 +38,7 @@ export class FollowUpWork implements OnApplicationShutdown {
 
   /** Never throws; any other failure of `work` is logged. */
   add(work: () => Promise<void>): void {
-    const done = this.run(work).finally(() => this.pending.delete(done));
+    const done = this.runLogged(work).finally(() => this.pending.delete(done));
     this.pending.add(done);
   }
 
@@ -60,7 +60,7 @@ export class FollowUpWork implements OnApplicationShutdown {
     }
   }
 
-  private async run(work: () => Promise<void>): Promise<void> {
+  private async runLogged(work: () => Promise<void>): Promise<void> {
     const { signal } = this.delays;
     const delay = (ms: number) => pause(ms, undefined, { signal }).catch(() => undefined);
     await delay(randomInt(MIN_DELAY_MS, MAX_DELAY_MS));

@@ -85,7 +85,7 @@ export class ArtifactIntake {
     const time = AbortSignal.timeout(this.options.artifactTimeoutMs);
     const signal = AbortSignal.any([call.signal, time]);
     try {
-      const body = await this.open(output, adapter, { ...call, signal });
+      const body = await this.openOutput(output, adapter, { ...call, signal });
       const stop = (): void => void body.destroy(new ResultError('unobtainable'));
       if (signal.aborted) stop();
       signal.addEventListener('abort', stop, { once: true });
@@ -103,11 +103,11 @@ export class ArtifactIntake {
   }
 
   /** An `http(s)` URL always goes through the SSRF guard, with the vendor's credential for its own hosts; anything else is read by the provider's adapter. */
-  private async open(output: JobOutput, adapter: JobAdapter, call: ProviderCall): Promise<Readable> {
+  private async openOutput(output: JobOutput, adapter: JobAdapter, call: ProviderCall): Promise<Readable> {
     if (output.bytes !== undefined) return Readable.from([output.bytes]);
     if (output.url === null || !WEB_URL.test(output.url)) {
-      if (adapter.open === undefined) throw new ResultError('unobtainable');
-      return adapter.open(output, call);
+      if (adapter.openOutput === undefined) throw new ResultError('unobtainable');
+      return adapter.openOutput(output, call);
     }
     const limits = { maxBytes: this.maxBytes, timeoutMs: this.options.artifactTimeoutMs };
     const credential = await adapter.downloadCredential?.(call);

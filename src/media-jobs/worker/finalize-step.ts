@@ -34,7 +34,7 @@ export class FinalizeStep {
     private readonly endings: JobEndings,
   ) {}
 
-  run(lease: JobLease, success: Success, source: OutputSource): Promise<Finalized> {
+  finalizeJob(lease: JobLease, success: Success, source: OutputSource): Promise<Finalized> {
     const done = (outcome: Finalized) => ({ 'gateway.outcome': outcome });
     return inStep(lease.trace, 'job finalize', () => this.complete(lease, success, source), { done });
   }

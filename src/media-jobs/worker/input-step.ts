@@ -17,7 +17,7 @@ export class InputStep {
     private readonly endings: JobEndings,
   ) {}
 
-  async run({ job, stopRequested, trace }: JobLease): Promise<NextStep> {
+  async storeInputs({ job, stopRequested, trace }: JobLease): Promise<NextStep> {
     let inputTypes: Readonly<Record<string, string>>;
     try {
       inputTypes = await this.inputs.fetch(job, stopRequested, trace);

@@ -136,8 +136,8 @@ export class JobRunner {
 
   private step(lease: JobLease): Promise<NextStep> {
     const { job } = lease;
-    if (needsInputs(job)) return this.fetching.run(lease);
-    return job.handle === null ? this.submitting.run(lease) : this.polling.run(lease, job.handle);
+    if (needsInputs(job)) return this.fetching.storeInputs(lease);
+    return job.handle === null ? this.submitting.submitJob(lease) : this.polling.pollJob(lease, job.handle);
   }
 
   /** After an internal failure. If this write fails too, the lease expires. */

@@ -51,7 +51,7 @@ export class PollStep {
     this.connectTimeoutMs = inference.connectTimeoutMs;
   }
 
-  async run(lease: JobLease, handle: JobHandle): Promise<NextStep> {
+  async pollJob(lease: JobLease, handle: JobHandle): Promise<NextStep> {
     const { job, stopRequested } = lease;
     const target = this.targets.find(job);
     const adapter = target?.adapter;
@@ -119,7 +119,7 @@ export class PollStep {
       ...toCall(job, target, deadlinesOf(artifactTimeoutMs, this.connectTimeoutMs), stopRequested),
       ...(success.keyId !== undefined && { keyId: success.keyId }),
     };
-    const finalized = await this.finalize.run(lease, success, { adapter, call });
+    const finalized = await this.finalize.finalizeJob(lease, success, { adapter, call });
     if (finalized === 'ended') return null;
     if (stopRequested.aborted) return this.again(job, 0);
     if (finalized === 'no-result') return this.setback(job, adapter, () => this.endings.failWithoutResult(job));

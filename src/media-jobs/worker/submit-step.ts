@@ -52,7 +52,7 @@ export class SubmitStep {
     this.inference = inference;
   }
 
-  async run(lease: JobLease): Promise<NextStep> {
+  async submitJob(lease: JobLease): Promise<NextStep> {
     if (lease.job.submitStartedAt !== null) return this.sendAgain(lease);
     const spec = await this.readSpec(lease);
     if (spec === null) return null;
@@ -202,7 +202,7 @@ export class SubmitStep {
     // Only this process has the result, so storing it is retried.
     for (let attempt = 0; !lease.stopRequested.aborted; attempt++) {
       const finalized = await this.finalize
-        .run(lease, success, { adapter, call })
+        .finalizeJob(lease, success, { adapter, call })
         .catch((error: unknown) => this.assertTransient(job, error));
       if (finalized === 'ended') return null;
       if (finalized === 'no-result') break;

@@ -144,7 +144,7 @@ export function openCredential(
   { name, sealed }: Pick<ProviderCredentialEntity, 'name' | 'sealed'>,
 ): string | null {
   try {
-    return box.open(sealed, purposeOf(name));
+    return box.unseal(sealed, purposeOf(name));
   } catch {
     return null;
   }

@@ -42,7 +42,7 @@ export class ProviderInstanceRepository {
   /** `null`: the key that it is sealed with is not in `SECRETS_KEY`, or the row was modified. */
   unseal({ id, sealed }: ProviderInstanceEntity): ProviderInstance | null {
     try {
-      return JSON.parse(this.box.open(sealed, purposeOf(id))) as ProviderInstance;
+      return JSON.parse(this.box.unseal(sealed, purposeOf(id))) as ProviderInstance;
     } catch {
       return null;
     }

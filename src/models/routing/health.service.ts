@@ -132,7 +132,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
       if (isProbe) this.close(health);
       if (effect === 'limited') this.cool(health, error.options.retryAfterSeconds);
     } else if (health.isOpen ? isProbe : effect === 'refused') {
-      this.open(health, error);
+      this.openBreaker(health, error);
     } else if (!health.isOpen) {
       this.count(health, error);
     }
@@ -175,15 +175,15 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
 
   private count(health: DeploymentHealth, error: ProviderError): void {
     if (health.countFailure(this.clock.monotonic(), FAILURE_WINDOW_MS) >= this.maxFailures) {
-      this.open(health, error);
+      this.openBreaker(health, error);
       return;
     }
     void this.sharing.countFailure(health.id, FAILURE_WINDOW_MS).then((failures) => {
-      if (failures >= this.maxFailures && !health.isOpen) this.open(health, error);
+      if (failures >= this.maxFailures && !health.isOpen) this.openBreaker(health, error);
     });
   }
 
-  private open(health: DeploymentHealth, { code, options }: ProviderError): void {
+  private openBreaker(health: DeploymentHealth, { code, options }: ProviderError): void {
     const again = health.isOpen;
     health.trip(this.clock.monotonic() + this.openMs);
     void this.sharing.announce({ kind: 'open', id: health.id, forMs: this.openMs });

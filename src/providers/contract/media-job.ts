@@ -109,7 +109,7 @@ interface JobAdapterBase {
    * The bytes of an output that is neither a web URL nor bytes. The caller must read the stream to its end or destroy it.
    * Absent: there are no such outputs.
    */
-  open?(output: JobOutput, call: ProviderCall): Promise<Readable>;
+  openOutput?(output: JobOutput, call: ProviderCall): Promise<Readable>;
   /** For web URLs of outputs. Absent: anyone may fetch them. */
   downloadCredential?(call: ProviderCall): Promise<DownloadCredential>;
 }

@@ -43,7 +43,7 @@ export class OpenAiCompletions implements CompletionsProvider {
 
   async openStream(request: CompletionRequest, call: ProviderCall): Promise<ChunkStream> {
     const body = JSON.stringify(toOpenAiCompletionRequest(request, call, true));
-    return UpstreamStream.open({ http: this.http, endpoint: this.endpoint, body, call }, CHUNKS);
+    return UpstreamStream.openStream({ http: this.http, endpoint: this.endpoint, body, call }, CHUNKS);
   }
 }
 

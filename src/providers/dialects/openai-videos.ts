@@ -76,7 +76,7 @@ export class OpenAiVideos implements AsyncJobAdapter {
     return 'requested';
   }
 
-  open({ url }: JobOutput, call: ProviderCall): Promise<Readable> {
+  openOutput({ url }: JobOutput, call: ProviderCall): Promise<Readable> {
     return this.http.download(this.http.endpoint(url ?? ''), call);
   }
 

@@ -40,7 +40,7 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
    * @param send starts the exchange
    * @throws ProviderError for every other outcome
    */
-  static open(reply: AudioReply, send: (receiver: ReplyReceiver) => UpstreamExchange): Promise<SpeechStream> {
+  static openStream(reply: AudioReply, send: (receiver: ReplyReceiver) => UpstreamExchange): Promise<SpeechStream> {
     return new Promise((resolve, reject) => {
       const stream = new AudioStream(reply, { resolve: () => resolve(stream), reject });
       stream.exchange = send(stream);
@@ -71,7 +71,7 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
       });
     }
     this.exchange?.touch();
-    this.relay.open();
+    this.relay.enterStream();
     this.relay.push(chunk, chunk.length);
   }
 

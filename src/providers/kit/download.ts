@@ -24,7 +24,7 @@ export class Download extends Readable implements ReplyReceiver {
    * @param send starts the exchange
    * @throws ProviderError for every other outcome
    */
-  static open(send: (receiver: ReplyReceiver) => FileSource): Promise<Readable> {
+  static openFile(send: (receiver: ReplyReceiver) => FileSource): Promise<Readable> {
     return new Promise((resolve, reject) => {
       const file = new Download({ resolve, reject });
       file.exchange = send(file);

@@ -82,11 +82,11 @@ export class DataSplitter {
           break;
         case OPEN_BRACE:
         case OPEN_BRACKET:
-          from = this.open(chunk, from, at);
+          from = this.openBracket(chunk, from, at);
           break;
         case CLOSE_BRACE:
         case CLOSE_BRACKET:
-          from = this.close(chunk, from, at);
+          from = this.closeBracket(chunk, from, at);
           break;
       }
     }
@@ -124,7 +124,7 @@ export class DataSplitter {
     }
   }
 
-  private open(chunk: Buffer, from: number, at: number): number {
+  private openBracket(chunk: Buffer, from: number, at: number): number {
     this.depth++;
     if (this.inItem) return from;
     if (this.inList) {
@@ -138,7 +138,7 @@ export class DataSplitter {
     return at + 1;
   }
 
-  private close(chunk: Buffer, from: number, at: number): number {
+  private closeBracket(chunk: Buffer, from: number, at: number): number {
     this.depth--;
     if (this.inItem && this.depth === LIST_DEPTH) {
       this.inItem = false;

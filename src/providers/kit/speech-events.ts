@@ -50,7 +50,7 @@ export class SpeechEvents implements SpeechStream, SpeechOutput, ReplyReceiver {
    * @param send starts the exchange
    * @throws ProviderError for every other outcome
    */
-  static open(
+  static openStream(
     header: Buffer,
     reader: SpeechEventReader,
     send: (receiver: ReplyReceiver) => UpstreamExchange,
@@ -89,7 +89,7 @@ export class SpeechEvents implements SpeechStream, SpeechOutput, ReplyReceiver {
 
   write(audio: Buffer): void {
     const isFirst = this.phase !== 'stream';
-    this.relay.open();
+    this.relay.enterStream();
     if (isFirst && this.header.length > 0) this.relay.push(this.header, this.header.length);
     this.relay.push(audio, audio.length);
   }

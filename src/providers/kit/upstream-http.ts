@@ -150,7 +150,7 @@ export class UpstreamHttp {
    * @throws ProviderError for every other outcome
    */
   download(endpoint: string, call: CallLimits): Promise<Readable> {
-    return Download.open((receiver) => this.send(endpoint, null, call, 'file', receiver));
+    return Download.openFile((receiver) => this.send(endpoint, null, call, 'file', receiver));
   }
 
   /** Resolves when the calls in flight have ended. New calls fail in phase `connect`, before anything is sent. */

@@ -19,7 +19,7 @@ function start(): {
     return text;
   };
   const upstream = new ScriptedTransport();
-  const opened = UpstreamStream.open<string>(
+  const opened = UpstreamStream.openStream<string>(
     { http: upstream, endpoint: '/', body: '', call: providerCall() },
     {
       translatorFor: (_call, state) => ({ translate: (event) => translate(event, state), finish }),

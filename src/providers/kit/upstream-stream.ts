@@ -122,7 +122,7 @@ export class StreamRelay<Output> {
   }
 
   /** The answer has begun: settles the opening. */
-  open(): void {
+  enterStream(): void {
     if (this.opening === null) return;
     this.exchange?.enterStream();
     this.opening.resolve();
@@ -148,7 +148,7 @@ export class StreamRelay<Output> {
   end(): void {
     if (this.outcome !== null) return;
     this.outcome = 'ended';
-    this.open();
+    this.enterStream();
     this.flush();
   }
 
@@ -238,7 +238,7 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
    * Resolves once the first event with a choice has been read.
    * @throws ProviderError for every other outcome
    */
-  static open<Output>(request: StreamRequest, output: StreamOutput<Output>): Promise<UpstreamStream<Output>> {
+  static openStream<Output>(request: StreamRequest, output: StreamOutput<Output>): Promise<UpstreamStream<Output>> {
     return new Promise((resolve, reject) => {
       const opening = { resolve: () => resolve(stream), reject };
       const stream = new UpstreamStream(request, output, opening);
@@ -256,7 +256,7 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
     const finished = progress.finishReason !== null;
     if (this.decoder.push(chunk) && !finished) this.exchange.touch();
     if (relay.settled) return;
-    if (progress.started) relay.open();
+    if (progress.started) relay.enterStream();
     if (!progress.complete && (finished || progress.finishReason === null)) return;
     // The text is complete. The rest of the reply is read for its usage and to keep the connection reusable.
     this.exchange.expectEndWithin(TAIL_LIMIT_MS);

@@ -108,7 +108,7 @@ export class ScriptedProvider {
         this.canceled.push(id);
         return Promise.resolve('canceled');
       },
-      open: (_output, { keyId }) => {
+      openOutput: (_output, { keyId }) => {
         this.opened++;
         this.openedWith = keyId;
         return this.onOpen();
@@ -325,6 +325,6 @@ export function syncAdapter(make: SyncJobAdapter['make'], open: () => Readable):
     mode: 'sync',
     capabilities: { ...CAPABLE, cancel: 'never', idempotentSubmit: false },
     make,
-    open: () => Promise.resolve(open()),
+    openOutput: () => Promise.resolve(open()),
   };
 }

@@ -38,7 +38,7 @@ const drafts = () => readdirSync(join(root, '.drafts'));
 describe('a process killed while it stores an object', () => {
   it('leaves no part of it to be seen, only a draft that is cleared away a day later', async () => {
     await crashHalfWay();
-    expect(await open().open(key)).toBeNull();
+    expect(await open().openFile(key)).toBeNull();
     expect(drafts()).toHaveLength(1);
     await open().removeAbandonedDrafts();
     expect(drafts()).toHaveLength(1);
@@ -49,7 +49,7 @@ describe('a process killed while it stores an object', () => {
   it('leaves the version before it as it was', async () => {
     await open().put(key, Buffer.from('before'));
     await crashHalfWay();
-    const file = await open().open(key);
+    const file = await open().openFile(key);
     expect(file?.sizeBytes).toBe(6);
     expect(file === null ? null : (await buffer(file.stream(0, 5))).toString()).toBe('before');
   });

@@ -11,7 +11,7 @@ import { Tracing } from './tracing';
     {
       provide: Tracing,
       inject: [APP_CONFIG, Metrics, CLOCK],
-      useFactory: (config: AppConfig, metrics: Metrics, clock: Clock) => Tracing.open(config, metrics, clock),
+      useFactory: (config: AppConfig, metrics: Metrics, clock: Clock) => Tracing.connect(config, metrics, clock),
     },
   ],
   exports: [Tracing],

@@ -51,7 +51,7 @@ export class Tracing {
     private readonly random: () => number,
   ) {}
 
-  static async open(
+  static async connect(
     { traces }: Pick<AppConfig, 'traces'>,
     metrics: Metrics,
     clock: Clock,
@@ -132,7 +132,7 @@ class SampledTrace implements RequestTrace {
     return traceparentOf(this.root);
   }
 
-  async run<Result>(name: string, work: () => Promise<Result>, facts: StepFacts<Result> = {}): Promise<Result> {
+  async runStep<Result>(name: string, work: () => Promise<Result>, facts: StepFacts<Result> = {}): Promise<Result> {
     const step = this.begin(name, facts.kind ?? 'internal', this.clock.monotonic());
     try {
       const result = await work();

@@ -14,7 +14,7 @@ export function openMessageStream(
   keep: (blocks: readonly AnswerBlock[]) => Promise<void> | null,
   object: JsonObjectText | null = null,
 ): Promise<ChatStream> {
-  return UpstreamStream.open(request, {
+  return UpstreamStream.openStream(request, {
     translatorFor: ({ trace }, state) => new MessageEventTranslator(state, keep, object, trace),
     join: (lists) => lists.flat(),
   });

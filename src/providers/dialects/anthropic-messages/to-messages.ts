@@ -163,7 +163,7 @@ class ConversationWriter implements Conversation {
       if (waiting.has(id)) throw unsupported(`${callPath}.id`, 'Two calls of one message have the same id.');
       waiting.set(id, callPath);
       if (at === 0) this.toolSteps.push({ index, firstCallId: id });
-      return { type: 'tool_use' as const, id: this.ids.open(id), ...called };
+      return { type: 'tool_use' as const, id: this.ids.assignId(id), ...called };
     });
     if (blocks.length > 0) this.openCalls = { index, waiting, results: 0 };
     return blocks;

@@ -14,7 +14,7 @@ export class ToolIds {
   private readonly taken = new Set<string>();
 
   /** The id of a call, in the order of the conversation. */
-  open(clientId: string): string {
+  assignId(clientId: string): string {
     const base = ACCEPTED.test(clientId) ? clientId : escape(clientId);
     let id = base;
     for (let count = 2; this.taken.has(id); count++) id = `${base}_${count}`;

@@ -31,7 +31,7 @@ export class GeminiSpeech implements SpeechProvider {
     const header = HEADERS[request.format];
     if (header === undefined) throw unsupported('response_format');
     const body = JSON.stringify(toSpeech(request));
-    return SpeechEvents.open(header, new GeminiSpeechReader(), (receiver) =>
+    return SpeechEvents.openStream(header, new GeminiSpeechReader(), (receiver) =>
       this.http.postForStream(this.endpoints.of(call.upstreamModel), body, call, receiver),
     );
   }

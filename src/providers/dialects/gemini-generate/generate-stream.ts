@@ -26,7 +26,7 @@ const DONE = Buffer.from('[DONE]');
 
 /** A streamed answer as typed events. */
 export function openGenerateStream(request: StreamRequest, reader: ResponseReader): Promise<ChatStream> {
-  return UpstreamStream.open<Events>(request, {
+  return UpstreamStream.openStream<Events>(request, {
     translatorFor: (call, state) => new GenerateTranslator(reader, state, call),
     join: (lists) => lists.flat(),
   });

@@ -43,12 +43,12 @@ const EVENTS: StreamOutput<readonly ChatEvent[]> = {
 
 /** A chat stream as chunks for the client, most of whose bytes are the upstream's. */
 export function openChatChunks(request: StreamRequest): Promise<UpstreamStream<Buffer>> {
-  return UpstreamStream.open(request, CHUNKS);
+  return UpstreamStream.openStream(request, CHUNKS);
 }
 
 /** The same as typed events. */
 export function openChatEvents(request: StreamRequest): Promise<UpstreamStream<readonly ChatEvent[]>> {
-  return UpstreamStream.open(request, EVENTS);
+  return UpstreamStream.openStream(request, EVENTS);
 }
 
 /**

@@ -17,7 +17,7 @@ export class OpenAiSpeech implements SpeechProvider {
 
   speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
     const body = JSON.stringify(toSpeechRequest(request, call));
-    return AudioStream.open({ format: request.format }, (receiver) =>
+    return AudioStream.openStream({ format: request.format }, (receiver) =>
       this.http.postForAudio(this.endpoint, body, call, receiver),
     );
   }

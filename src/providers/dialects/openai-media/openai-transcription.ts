@@ -212,7 +212,7 @@ class OpenAiTranscriptStream implements TranscriptStream, ReplyReceiver {
   private write(delta: string): void {
     if (delta === '') return;
     this.progress.text += delta;
-    this.relay.open();
+    this.relay.enterStream();
     const frame = Buffer.from(`data: ${JSON.stringify({ type: 'transcript.text.delta', delta })}\n\n`);
     this.relay.push(frame, frame.length);
   }

@@ -44,12 +44,12 @@ const ITEM_EVENTS: StreamOutput<Events> = {
 
 /** A stream of the Responses API as typed events of a chat. */
 export function openResponsesEvents(request: StreamRequest): Promise<UpstreamStream<Events>> {
-  return UpstreamStream.open(request, EVENTS);
+  return UpstreamStream.openStream(request, EVENTS);
 }
 
 /** The same with item events, which keep the places of its messages, parts and calls. */
 export function openItemEvents(request: StreamRequest): Promise<UpstreamStream<Events>> {
-  return UpstreamStream.open(request, ITEM_EVENTS);
+  return UpstreamStream.openStream(request, ITEM_EVENTS);
 }
 
 interface OpenCall {

@@ -24,7 +24,7 @@ export class DeepgramSpeech implements SpeechProvider {
   speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
     const target = this.http.endpoint('speak', toSpeakQuery(request, call));
     const body = JSON.stringify({ text: request.input });
-    return AudioStream.open({ format: request.format, readUsage: readCharacters }, (receiver) =>
+    return AudioStream.openStream({ format: request.format, readUsage: readCharacters }, (receiver) =>
       this.http.postForAudio(target, body, call, receiver),
     );
   }

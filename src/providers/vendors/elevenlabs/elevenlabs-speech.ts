@@ -29,7 +29,7 @@ export class ElevenLabsSpeech implements SpeechProvider {
     if (output === undefined) throw unsupported('response_format');
     const path = `text-to-speech/${encodeURIComponent(request.voice)}/stream`;
     const target = this.http.endpoint(path, { output_format: output.name });
-    return AudioStream.open({ ...output, readUsage: readCredits }, (receiver) =>
+    return AudioStream.openStream({ ...output, readUsage: readCredits }, (receiver) =>
       this.http.postForAudio(target, body, call, receiver),
     );
   }

@@ -47,7 +47,7 @@ export class MiniMaxSpeech implements SpeechProvider {
     const output = OUTPUTS[request.format];
     if (output === undefined) throw unsupported('response_format');
     const body = JSON.stringify(toSpeechBody(request, output, call));
-    const opening = SpeechEvents.open(output.header, new MiniMaxSpeechReader(output.format), (receiver) =>
+    const opening = SpeechEvents.openStream(output.header, new MiniMaxSpeechReader(output.format), (receiver) =>
       this.http.postForStream(this.target, body, call, receiver),
     );
     return opening.catch((error: unknown) => {

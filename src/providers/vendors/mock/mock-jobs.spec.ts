@@ -218,13 +218,13 @@ describe('an output', () => {
 
   it.each(['mock-media:other', 'https://example.com/', null])('is not found under %s', async (url) => {
     await stage.submit(AT_ONCE);
-    const opening = stage.jobs.open({ type: 'audio', url }, call);
+    const opening = stage.jobs.openOutput({ type: 'audio', url }, call);
     expect((await providerErrorOf(opening)).options.upstream?.status).toBe(404);
   });
 
   it('is not found before the job has finished', async () => {
     await stage.submit('');
-    const opening = stage.jobs.open({ type: 'audio', url: 'mock-media:token-1' }, call);
+    const opening = stage.jobs.openOutput({ type: 'audio', url: 'mock-media:token-1' }, call);
     expect((await providerErrorOf(opening)).options.upstream?.status).toBe(404);
   });
 });

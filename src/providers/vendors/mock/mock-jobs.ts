@@ -55,7 +55,7 @@ export class MockJobs implements AsyncJobAdapter {
     });
   }
 
-  open({ url }: JobOutput, call: ProviderCall): Promise<Readable> {
+  openOutput({ url }: JobOutput, call: ProviderCall): Promise<Readable> {
     return withProviderErrors(call, async () => {
       const { record, snapshot } = await this.find(jobIdOf(url) ?? '');
       if (snapshot.state !== 'succeeded') throw responseError(404, this.options.clock.now());

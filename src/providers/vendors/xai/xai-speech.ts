@@ -19,7 +19,7 @@ export class XaiSpeech implements SpeechProvider {
 
   async speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
     const body = JSON.stringify(toXaiSpeech(request));
-    return AudioStream.open({ format: request.format }, (receiver) =>
+    return AudioStream.openStream({ format: request.format }, (receiver) =>
       this.http.postForAudio(this.endpoint, body, call, receiver),
     );
   }

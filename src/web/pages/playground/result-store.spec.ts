@@ -9,7 +9,7 @@ function resultOf(requestId: string, bytes = 10): TabResult {
 
 /** Runs a request that succeeds with the result. */
 async function add(store: ResultStore, tab: string, result: TabResult): Promise<void> {
-  await store.run(tab, () => Promise.resolve(result));
+  await store.runRequest(tab, () => Promise.resolve(result));
 }
 
 const idsOf = (store: ResultStore, tab: string) => store.get(tab).results.map(({ requestId }) => requestId);
@@ -63,8 +63,8 @@ it('runs one request of a tab at a time, and ignores further ones', async () => 
   const store = new ResultStore(LIMITS);
   const second = jest.fn();
   const { promise, resolve } = Promise.withResolvers<TabResult>();
-  const running = store.run('image', () => promise);
-  await store.run('image', second);
+  const running = store.runRequest('image', () => promise);
+  await store.runRequest('image', second);
   expect([second.mock.calls.length, store.get('image').pending]).toEqual([0, true]);
   resolve(resultOf('a'));
   await running;
@@ -73,7 +73,7 @@ it('runs one request of a tab at a time, and ignores further ones', async () => 
 
 it('keeps the error of the last request until the next one', async () => {
   const store = new ResultStore(LIMITS);
-  await store.run('image', () => Promise.reject(new Error('refused')));
+  await store.runRequest('image', () => Promise.reject(new Error('refused')));
   expect(store.get('image').error?.message).toBe('refused');
   await add(store, 'image', resultOf('a'));
   expect(store.get('image').error).toBeNull();
@@ -85,7 +85,7 @@ it('forgets everything of a user: files are revoked, running requests aborted, a
   await add(store, 'image', kept);
   const { promise, resolve } = Promise.withResolvers<TabResult>();
   const signals: AbortSignal[] = [];
-  const running = store.run('image', (signal) => {
+  const running = store.runRequest('image', (signal) => {
     signals.push(signal);
     return promise;
   });

@@ -47,7 +47,7 @@ export class ResultStore {
   };
 
   /** Runs one request of a tab at a time, and ignores another one; it goes on when the tab is left. */
-  async run(tab: string, request: (signal: AbortSignal) => Promise<TabResult>): Promise<void> {
+  async runRequest(tab: string, request: (signal: AbortSignal) => Promise<TabResult>): Promise<void> {
     if (this.running.has(tab)) return;
     const controller = new AbortController();
     this.running.set(tab, controller);

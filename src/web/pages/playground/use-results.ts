@@ -22,7 +22,7 @@ export function useResults<Result extends TabResult>(name: string): Results<Resu
   return {
     ...state,
     run: (request) =>
-      void store.run(tab, async (signal) => {
+      void store.runRequest(tab, async (signal) => {
         const result = await request(signal);
         addSpent(result.costMicro);
         return { ...result, fallbackCalls: await fallbackCallsOf(organizationId, result.requestId) };
