@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { Metrics } from '../core/observability/metrics/catalogue';
-import { RequestMetrics } from './request-metrics';
-import { RequestLog } from './request-log';
+import { RequestLog, RequestMetrics } from './request-metrics';
 import type { AppConfig } from '../core/config/app-config';
 import { systemClock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';

@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Metrics } from '../core/observability/metrics/catalogue';
-import { RequestMetrics } from './request-metrics';
-import { RequestLog } from './request-log';
+import { RequestLog, RequestMetrics } from './request-metrics';
 import { KeyClaimedError } from '../billing/ledger/money.types';
 import { GatewayError } from '../core/errors/gateway-error';
 import { ResponseConnection } from '../core/http/request';

@@ -23,7 +23,7 @@ import type { RoutingDto } from '../models/routing/routing.dto';
 import { SAMPLING_FIELDS } from '../providers/contract/chat';
 import type { ModelFeatures } from '../providers/contract/provider-call';
 import { ProviderError } from '../providers/contract/provider-error';
-import { inputTokensOf, NO_USAGE, type UsageVector } from '../providers/contract/usage';
+import { inputTokensOf, NO_USAGE, outputTokensOf, type UsageVector } from '../providers/contract/usage';
 import type { Candidate, InferenceInput } from './inference.types';
 
 /** The fields that every inference request has. */
@@ -38,6 +38,9 @@ export type InferenceTarget = Pick<
 >;
 
 const NO_FALLBACKS: readonly CatalogModel[] = [];
+
+/** Assumed for models with an unknown context length: larger than that of any model. */
+const LONGEST_CONTEXT = 2_097_152;
 
 /**
  * Resolves the requested model and its fallbacks, and checks that they exist, that the key may use them, and that they
@@ -220,6 +223,20 @@ export function outputTokens(bytes: number, tokensPerByte: number): number {
 
 export function textUsage(inputTokens: number, completionTokens: number): UsageVector {
   return { ...NO_USAGE, inputText: inputTokens, outputText: completionTokens };
+}
+
+/** An estimate, with the side of the exchange that the provider did report. */
+export function withReported(estimate: UsageVector, reported: UsageVector | null): UsageVector {
+  if (reported === null) return estimate;
+  if (inputTokensOf(reported) > 0) return { ...reported, outputText: estimate.outputText };
+  return outputTokensOf(reported) > 0 ? { ...reported, inputText: estimate.inputText } : estimate;
+}
+
+/** Whether the usage fits the model's context length and output limit. */
+export function fitsModel(usage: UsageVector, model: CatalogModel, promptCount = 1): boolean {
+  const contextLimit = model.contextLength ?? LONGEST_CONTEXT;
+  const outputLimit = Math.max(contextLimit, model.maxOutputTokens ?? 0);
+  return inputTokensOf(usage) <= contextLimit * promptCount && outputTokensOf(usage) <= outputLimit;
 }
 
 /** Adds every message's text and parts; base64 data is never counted as text. */

@@ -3,8 +3,7 @@ import { Metrics } from '../core/observability/metrics/catalogue';
 import { renderMetrics } from '../core/observability/metrics/exposition';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { Candidate } from './inference.types';
-import { type EndedRequest, RequestMetrics } from './request-metrics';
-import { RequestLog } from './request-log';
+import { type EndedFields, type EndedRequest, RequestLog, RequestMetrics } from './request-metrics';
 
 const model = { id: 'vendor/model' };
 const candidate = {
@@ -120,5 +119,24 @@ describe('the cost of all observations of a stream', () => {
     const least = Math.min(...microseconds);
     process.stdout.write(`all observations of one stream: ${least.toFixed(2)} µs of CPU\n`);
     expect(least).toBeLessThan(LIMIT_MICROSECONDS);
+  });
+});
+
+const OUTCOMES = ['success', 'canceled', 'rate_limit_error', 'provider_error', 'timeout_error', 'internal_error'];
+const FAILED = ['provider_error', 'timeout_error', 'internal_error'];
+
+describe('LOG_REQUESTS', () => {
+  it.each([
+    ['none', ['internal_error']],
+    ['failures', FAILED],
+    ['all', OUTCOMES],
+  ] as const)('%s writes request_ended for %j', (mode, expected) => {
+    const write = jest.spyOn(Logger.prototype, 'log').mockReturnValue(undefined);
+    const log = new RequestLog(mode);
+    for (const outcome of OUTCOMES) log.write(outcome, () => ({ request_id: 'req_1' }) as EndedFields);
+    const lines = write.mock.calls.map(([line]) => line as { event: string; outcome: string; request_id: string });
+    expect(lines.map(({ outcome }) => outcome)).toEqual(expected);
+    expect(lines.every(({ event, request_id: id }) => event === 'request_ended' && id === 'req_1')).toBe(true);
+    write.mockRestore();
   });
 });

@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Metrics } from '../core/observability/metrics/catalogue';
-import { RequestMetrics } from './request-metrics';
-import { RequestLog } from './request-log';
+import { RequestLog, RequestMetrics } from './request-metrics';
 import { compilePrice } from '../billing/pricing/price';
 import type { FinishCommand } from '../billing/ledger/money.types';
 import type { ReservationService } from '../billing/ledger/reservation.service';

@@ -27,8 +27,7 @@ import { asGatewayError } from './provider-failure';
 import { RequestMetrics } from './request-metrics';
 import { holdFacts, LIMITS_FACTS, RequestSteps } from './request-steps';
 import { RoutePlanner } from './route-planner';
-import { TokenRatios } from './inference-input';
-import { fitsModel, withReported } from './usage-plausibility';
+import { fitsModel, TokenRatios, withReported } from './inference-input';
 
 const logger = new Logger('RequestReservation');
 

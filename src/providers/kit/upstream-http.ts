@@ -10,11 +10,9 @@ import { type Clock, systemClock } from '../../core/time/clock';
 import type { CallLimits } from '../contract/provider-call';
 import { ProviderError, type ProviderPhase } from '../contract/provider-error';
 import { CallDeadline } from './call-deadline';
-import { isHtml, isJson, mayBeAudio } from './content-type';
 import { Download } from './download';
 import type { MultipartBody } from './multipart-body';
-import type { ReplyReceiver } from './reply-receiver';
-import { WholeReply } from './whole-reply';
+import { type ReplyReceiver, WholeReply } from './reply-receiver';
 import {
   cancellation,
   deadlineFailure,
@@ -26,6 +24,9 @@ import {
 const MAX_CONNECTIONS = 1024;
 const KEEP_ALIVE_MS = 30_000;
 const JSON_BODY = ['content-type', 'application/json'];
+const AUDIO = /^(?:audio\/|(?:application\/ogg|(?:application|binary)\/octet-stream)\s*(?:;|$))/i;
+
+type ContentType = string | string[] | undefined;
 
 export interface UpstreamReply {
   readonly status: number;
@@ -367,4 +368,17 @@ export function parseBaseUrl(value: string, variable: string): URL {
     throw new Error(`${variable} must not contain a user name or password`);
   }
   return url;
+}
+
+function isJson(contentType: ContentType): boolean {
+  return typeof contentType === 'string' && contentType.toLowerCase().startsWith('application/json');
+}
+
+function isHtml(contentType: ContentType): boolean {
+  return typeof contentType === 'string' && contentType.toLowerCase().startsWith('text/html');
+}
+
+/** Some hosts send `application/octet-stream`, and some no content type at all. */
+function mayBeAudio(contentType: ContentType): boolean {
+  return contentType === undefined || (typeof contentType === 'string' && AUDIO.test(contentType));
 }

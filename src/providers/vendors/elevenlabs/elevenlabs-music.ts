@@ -12,7 +12,7 @@ import {
 } from '../../kit/music-jobs';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { billed, toCount } from '../../kit/video-jobs';
-import { WholeReply } from '../../kit/whole-reply';
+import { WholeReply } from '../../kit/reply-receiver';
 
 /** Every plan has it. */
 const OUTPUT_FORMAT = 'mp3_44100_128';

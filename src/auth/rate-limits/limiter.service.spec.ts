@@ -1,6 +1,6 @@
 import { type LimitCheck, type LimitKind, planOf } from './limit-check';
 import type { LimitScope } from './limit.types';
-import { formatDuration, rateLimitHeaders } from './rate-limit-headers';
+import { formatDuration, rateLimitHeaders } from './limiter.service';
 
 const check = (scope: LimitScope, kind: LimitKind, limit: number): LimitCheck => ({
   scope,
