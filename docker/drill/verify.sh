@@ -2,7 +2,7 @@
 # Verifies a restored database. Reads the settings of the gateway from the environment: DATABASE_URL of the copy, a REDIS_URL
 # that the original does not use, API_KEY_PEPPER, SECRETS_KEY, and OLD_KEY, an API key issued before the backup.
 #
-# It starts a gateway on the copy, which ends the holds of processes that are gone. Never point it at the original.
+# It starts a gateway on the copy, which ends the holds of ended processes. Never point it at the original.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # `npm ci` brings the right Node on Linux x64.
@@ -18,7 +18,7 @@ check() { # name, expected, actual
 
 started=$(date +%s)
 check 'no migration is pending' '{"pending":[]}' "$(gateway migrate --plan --json)"
-# I9: holds of processes that are gone. They end once a gateway runs, below.
+# I9: holds of ended processes. They end once a gateway runs, below.
 violations=$(gateway ledger verify --json || true)
 check 'the ledger has no violation but open holds' '[]' \
   "$(jq -c '[.violations[] | select(.invariant | startswith("I9 ") | not)]' <<<"$violations")"

@@ -51,15 +51,15 @@ describe('ModelCatalogService', () => {
 
   it('does not start without a catalogue', async () => {
     const { catalog, read } = setUp(store('a/b'));
-    read.mockRejectedValueOnce(new Error('away'));
-    await expect(catalog.start()).rejects.toThrow('away');
+    read.mockRejectedValueOnce(new Error('unavailable'));
+    await expect(catalog.start()).rejects.toThrow('unavailable');
   });
 
   it('keeps serving the last snapshot during a database outage', async () => {
     const { catalog, read } = setUp(store('a/b'));
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     await catalog.refresh();
-    read.mockRejectedValueOnce(new Error('away'));
+    read.mockRejectedValueOnce(new Error('unavailable'));
     await catalog.refresh();
     expect(catalog.list().map(({ id }) => id)).toEqual(['a/b']);
     expect(warn).toHaveBeenCalledTimes(1);

@@ -128,7 +128,7 @@ describe('KeyPool', () => {
     expect(announced).toHaveLength(2);
   });
 
-  it('makes its keys ready when its settings change, and says so once', async () => {
+  it('prepares its keys when its settings change, and logs the change once', async () => {
     const { pool, calls, failures, coolDowns } = stage([1, 1]);
     jest.spyOn(Math, 'random').mockReturnValue(0);
     failures.set('key-0', refused(401));
@@ -145,7 +145,7 @@ describe('KeyPool', () => {
   it('does not cool a key down for a 403 or a failure, and makes no second call after one', async () => {
     const { pool, calls, failures } = stage([1, 1]);
     jest.spyOn(Math, 'random').mockReturnValue(0);
-    const away = new ProviderError('provider_unavailable', 'away', { phase: 'headers', fallback: true });
+    const away = new ProviderError('provider_unavailable', 'unavailable', { phase: 'headers', fallback: true });
     for (const failure of [refused(403), away]) {
       failures.set('key-0', failure);
       expect(await providerErrorOf(complete(pool))).toBe(failure);

@@ -324,7 +324,7 @@ describe('items of the upstream', () => {
     expect(rebuild(events)).toEqual(events.at(-1).response.output);
   });
 
-  it('are done as soon as the upstream says so, so that a client can run a call at once', () => {
+  it('are completed as soon as the upstream completes them, so that a client can run a call immediately', () => {
     const events = play([begin(0, 'call_a', 'f'), more(0, '{}'), toolEnd(0), begin(1, 'call_b', 'f'), toolEnd(1)]);
     expect(typesOf(events).slice(2, -1)).toEqual([
       'output_item.added',

@@ -168,7 +168,9 @@ describeWithSmallDisk(() => {
       });
       expect(plain.outcome).toBe('complete');
       expect(drafts).toEqual([]);
-      await until('both lines of the log', 10_000, () => /storage_away.*ENOSPC[^]*storage_back/.test(gateway.log));
+      await until('both lines of the log', 10_000, () =>
+        /storage_unavailable.*ENOSPC[^]*storage_available/.test(gateway.log),
+      );
       await until('the end of all holds', 30_000, async () => (await operator.heldCount()) === 0);
       const charges = await operator.charges(customer.organizationId);
       expect([before, refused, after].map(({ requestId }) => (charges.get(requestId ?? '') ?? 0) > 0)).toEqual([

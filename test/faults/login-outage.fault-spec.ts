@@ -1,7 +1,7 @@
 import { AccountsGateway, newEmail, type Visitor } from '../e2e/dashboard/accounts/visitor';
 import { RedisProcess } from './redis-process';
 
-describe('guessing passwords while Redis is away', () => {
+describe('guessing passwords during a Redis outage', () => {
   let redis: RedisProcess;
   let world: AccountsGateway;
 

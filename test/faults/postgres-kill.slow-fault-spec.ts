@@ -57,11 +57,11 @@ describe('a gateway whose PostgreSQL fails under load', () => {
   }
 
   /** Load with an outage in the middle. */
-  async function outage(fail: () => Promise<void>, awayMs: number): Promise<Outage> {
+  async function outage(fail: () => Promise<void>, outageMs: number): Promise<Outage> {
     const load = new ChatLoad(CALLERS, nextCall);
     await delay(LOAD_MS + Math.random() * 300);
     await fail();
-    await delay(awayMs);
+    await delay(outageMs);
     await postgres.start();
     const acceptedAtMs = performance.now();
     const probes: Exchange[] = [];
@@ -128,7 +128,7 @@ describe('a gateway whose PostgreSQL fails under load', () => {
   it(`answers 200 or 503, loses and invents no charge, through ${KILL_PAUSES_MS.length} times kill -9`, async () => {
     await expectSoundOutages(
       'F-11',
-      KILL_PAUSES_MS.map((awayMs) => () => outage(() => postgres.killEverything(), awayMs)),
+      KILL_PAUSES_MS.map((outageMs) => () => outage(() => postgres.killEverything(), outageMs)),
     );
   }, 300_000);
 

@@ -77,7 +77,7 @@ describeJourney('billing', () => {
     await user.close();
   });
 
-  it('names what was refunded, and what the balance did not cover', async () => {
+  it('names the refunded amount, and the part that the balance did not cover', async () => {
     const { user, page, member } = await visit('admin');
     await member.call(member.path('/billing/purchases'), { body: { amount_micro: 5_000_000 } });
     await gateway.rows(

@@ -13,7 +13,7 @@ describe('the queue of requests to check', () => {
   it('recovers after an outage when a later request sends the pending releases', async () => {
     let away = true;
     const run = async ({ requestCount }: LimitCall): Promise<LimitReply> => {
-      if (away) throw new Error('away');
+      if (away) throw new Error('unavailable');
       return { nowMs: 0, results: Array.from({ length: requestCount }, () => [0, 0, 0, 0]) };
     };
     const queue = new LimitQueue({ runScript: run } as unknown as LimitConnection, 30_000, new Metrics());
@@ -25,7 +25,7 @@ describe('the queue of requests to check', () => {
       return settled;
     };
 
-    await expect(judge('a')).rejects.toThrow('away');
+    await expect(judge('a')).rejects.toThrow('unavailable');
     away = false;
     expect(await judge('b')).toBe(0);
     // The release retry fires when nothing is left to send.

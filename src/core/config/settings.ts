@@ -89,11 +89,11 @@ export const SETTINGS = z.object({
       'sentinel: the host of REDIS_URL is the name of a primary, whose address the REDIS_NODES know; cluster: it is one node',
     ),
   REDIS_NODES: optional(redisNodes).describe(
-    'The sentinels, required with REDIS_MODE=sentinel; with cluster: more of its nodes, to start from',
+    'The sentinels, required with REDIS_MODE=sentinel; with cluster: additional seed nodes',
   ),
   REDIS_TIMEOUT_MS: integer(10, 60_000)
     .default(250)
-    .describe('For an answer of Redis; requests that spend wait so long before they get a 503'),
+    .describe('Timeout of Redis commands, after which requests that spend get 503'),
   API_KEY_PEPPER: optional(secret(32)).describe(
     'Keys the stored digests of API keys; generated into DATA_DIR when not set',
   ),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDatabaseAway } from './database-away';
+import { isDatabaseUnavailable } from './database-outage';
 
 /** How long to wait for servers that start together with the gateway or are briefly unavailable. */
 const MAX_WAIT_MS = 5_000;
@@ -16,7 +16,7 @@ export async function onceReachable<Connection>(connect: () => Promise<Connectio
     try {
       return await connect();
     } catch (error) {
-      if (deadline.aborted || !isDatabaseAway(error)) throw error;
+      if (deadline.aborted || !isDatabaseUnavailable(error)) throw error;
       await delay(RETRY_MS);
     }
   }

@@ -4,7 +4,7 @@ import { GatewayError } from '../errors/gateway-error';
 import { traceFieldsOf } from '../observability/traces/tracing';
 import { toRequestId } from '../types/ids';
 import type { RequestContext } from '../types/request-context';
-import { isDatabaseAway } from '../database/database-away';
+import { isDatabaseUnavailable } from '../database/database-outage';
 import { discardUnreadBody } from './lingering-close';
 
 const logger = new Logger('GatewayExceptionFilter');
@@ -67,7 +67,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
 /** Translates framework errors; unknown errors become `internal_error` without details. */
 function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
-  if (isDatabaseAway(thrown)) {
+  if (isDatabaseUnavailable(thrown)) {
     return new GatewayError('service_unavailable', 'The database is unavailable. Retry shortly.', {
       retryAfterSeconds: 1,
       cause: thrown,

@@ -167,13 +167,13 @@ function logChangesOfState(redis: RedisClient): void {
   redis.on('error', (error: Error) => {
     if (!away) {
       away = true;
-      logger.error({ event: 'redis_away', message: `Redis is away: ${error.message}` });
+      logger.error({ event: 'redis_unavailable', message: `Redis is unavailable: ${error.message}` });
     }
   });
   redis.on('ready', () => {
     if (away) {
       away = false;
-      logger.warn({ event: 'redis_back', message: 'Redis is back' });
+      logger.warn({ event: 'redis_available', message: 'Redis is available again' });
     }
   });
 }

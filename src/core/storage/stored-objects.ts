@@ -39,7 +39,7 @@ export interface Deletions {
 export class StoredObjects {
   private readonly logger = new Logger(StoredObjects.name);
   /** Whether the last object could not be stored. Other calls can succeed meanwhile, as on a full disk. */
-  private isAway = false;
+  private isUnavailable = false;
 
   constructor(
     @Inject(OBJECT_STORAGE) private readonly storage: ObjectStorage | null,
@@ -121,7 +121,7 @@ export class StoredObjects {
     return { deleted, failures };
   }
 
-  /** Only `service_unavailable` says that the storage is away: an upload may also fail with its source. */
+  /** Only `service_unavailable` says that the storage is unavailable: an upload may also fail with its source. */
   private async counted<Result>(operation: 'put' | 'read' | 'sign' | 'delete', call: Promise<Result>): Promise<Result> {
     const { storageCalls, dependencyUp } = this.metrics;
     try {
@@ -134,23 +134,23 @@ export class StoredObjects {
       storageCalls.of(operation, 'failed').inc();
       if (error instanceof GatewayError && error.code === 'service_unavailable') {
         dependencyUp.of('storage').set(0);
-        if (operation === 'put') this.reportAway(error.cause);
+        if (operation === 'put') this.reportOutage(error.cause);
       }
       throw error;
     }
   }
 
   /** Once per outage: clients only learn that outputs cannot be stored, not why. */
-  private reportAway(cause: unknown): void {
-    if (this.isAway) return;
-    this.isAway = true;
-    this.logger.error({ event: 'storage_away', message: `Object storage is away: ${String(cause)}` });
+  private reportOutage(cause: unknown): void {
+    if (this.isUnavailable) return;
+    this.isUnavailable = true;
+    this.logger.error({ event: 'storage_unavailable', message: `Object storage is unavailable: ${String(cause)}` });
   }
 
   private reportBack(): void {
-    if (!this.isAway) return;
-    this.isAway = false;
-    this.logger.warn({ event: 'storage_back', message: 'Object storage is back' });
+    if (!this.isUnavailable) return;
+    this.isUnavailable = false;
+    this.logger.warn({ event: 'storage_available', message: 'Object storage is available again' });
   }
 
   private requireStorage(): ObjectStorage {

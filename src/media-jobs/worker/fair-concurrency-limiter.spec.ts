@@ -36,7 +36,7 @@ describe('FairConcurrencyLimiter', () => {
     expect([woken, limiter.enter('busy')]).toEqual([[1, 2], false]);
   });
 
-  it('lets no more callers wait than it has slots, and none longer than its time limit', async () => {
+  it('queues no more callers than it has slots, and none longer than its time limit', async () => {
     const limiter = new FairConcurrencyLimiter(2);
     fill(limiter, 'hanging');
     const waits = [limiter.waitForSlot('hanging', 1), limiter.waitForSlot('hanging', 1)];

@@ -20,9 +20,9 @@ function stage() {
   const connection = { on: () => connection, connect: () => Promise.resolve(), disconnect: () => undefined };
   const redis = { options: {}, duplicate: () => connection, on: () => redis, off: () => redis };
   const used: ProviderEnvironment[] = [];
-  const table = { rows: [row('OPENAI_API_KEY', 'first')], isAway: false };
+  const table = { rows: [row('OPENAI_API_KEY', 'first')], isUnavailable: false };
   const repository = {
-    list: () => (table.isAway ? Promise.reject(new Error('away')) : Promise.resolve(table.rows)),
+    list: () => (table.isUnavailable ? Promise.reject(new Error('unavailable')) : Promise.resolve(table.rows)),
   };
   const providers = {
     use: ({ credentials }: StoredProviders) => {
@@ -63,11 +63,11 @@ describe('StoredCredentials', () => {
 
   it('keeps the current values during a database outage and resumes afterwards', async () => {
     const { stored, used, table } = stage();
-    table.isAway = true;
+    table.isUnavailable = true;
     await stored.onModuleInit();
     await stored.refresh();
     expect(used).toEqual([]);
-    table.isAway = false;
+    table.isUnavailable = false;
     await stored.refresh();
     expect(used).toEqual([{ OPENAI_API_KEY: 'first' }]);
     await stored.onApplicationShutdown();

@@ -30,7 +30,7 @@ describe('awaitResult', () => {
     await expect(result).resolves.toBe('done');
   });
 
-  it('goes on after polls that fail without saying anything about the work', async () => {
+  it('continues after failed polls that do not reveal the state of the work', async () => {
     const passing = [failure('provider_unavailable', 503), failure('provider_disconnect'), failure('provider_timeout')];
     const { result } = play([...passing, ...passing, 'done']);
     await jest.advanceTimersByTimeAsync(20_000);

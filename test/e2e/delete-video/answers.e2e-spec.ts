@@ -175,7 +175,9 @@ describe('204: a finished job', () => {
     const customer = await served.gateway.customer();
     const id = await served.submitted({}, customer);
     await served.succeed(id);
-    const deletion = jest.spyOn(served.service(StoredObjects), 'deleteAll').mockRejectedValueOnce(new Error('away'));
+    const deletion = jest
+      .spyOn(served.service(StoredObjects), 'deleteAll')
+      .mockRejectedValueOnce(new Error('unavailable'));
     expect((await served.deleteVideo(id, customer)).status).toBe(204);
     deletion.mockRestore();
     expect((await served.getJob(id, customer)).status).toBe(404);

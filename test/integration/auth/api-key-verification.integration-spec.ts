@@ -138,7 +138,7 @@ describe('API keys in PostgreSQL', () => {
     expect(JSON.stringify(plan)).toContain('api_key_digest_index');
   });
 
-  it('answers 503 within 2.5 s when the database has gone, and recovers with it', async () => {
+  it('answers 503 within 2.5 s during a database outage, and recovers with it', async () => {
     const { key, keyId } = await insertKey();
     const gone = createDataSource({ url: database.url, poolSize: 1 });
     await gone.initialize();

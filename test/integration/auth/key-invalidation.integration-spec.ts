@@ -86,7 +86,7 @@ describe('key invalidation over Redis', () => {
     for (const { stop } of processes) stop();
   });
 
-  it('forgets everything when the connection comes back, since messages may have been missed', async () => {
+  it('drops all cached keys after a reconnect, since messages may have been missed', async () => {
     let enabled = true;
     const gateway = startProcess(url, () => stored(enabled));
     await gateway.nextInvalidation();

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 describe('the commands about purchases', () => {
-  it('list what was bought, with what has become of it', async () => {
+  it('list each purchase with its state', async () => {
     const id = randomUUID();
     await pool.query(
       `INSERT INTO purchase (id, organization_id, provider, state, amount_micro, failure, created_at, expires_at, ended_at)

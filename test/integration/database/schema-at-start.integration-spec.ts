@@ -31,7 +31,7 @@ describe('MIGRATE_ON_START=false', () => {
   const start = (stopSignal: Promise<unknown>): Promise<boolean> =>
     ensureSchema({ databaseUrl: database.url, migrate: false, logger: logger as never, stopSignal });
 
-  it('writes nothing, says once that migrations are pending, and goes on when another process has migrated', async () => {
+  it('writes nothing, logs pending migrations once, and continues when another process has migrated', async () => {
     database = await createEmptyTestDatabase();
     const started = start(new Promise(() => undefined));
     await firstLine;
@@ -51,7 +51,7 @@ describe('MIGRATE_ON_START=false', () => {
     expect(await countTables(database.url)).toBe(0);
   });
 
-  it('answers on the management port meanwhile: live, but neither ready nor serving', async () => {
+  it('answers on the management port meanwhile: live, but not ready and not serving', async () => {
     database = await createEmptyTestDatabase();
     const port = await findFreePort();
     const { http, management } = loadConfig({ MANAGEMENT_PORT: String(port), HOST: '127.0.0.1' });
@@ -71,7 +71,7 @@ describe('MIGRATE_ON_START=false', () => {
     await expect(probe('/live')).rejects.toThrow();
   });
 
-  it('goes on at once, without a word, when nothing is pending', async () => {
+  it('continues immediately, without a log line, when no migration is pending', async () => {
     database = await createTestDatabase();
     await expect(start(new Promise(() => undefined))).resolves.toBe(true);
     expect(lines).toEqual([]);

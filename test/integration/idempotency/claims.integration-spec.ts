@@ -263,7 +263,7 @@ describe('the takeover of a key', () => {
     expect(await reserved()).toBe(0n);
   });
 
-  it('happens for a record whose time is over', async () => {
+  it('happens for an expired record', async () => {
     const command = await holdElsewhere();
     await other.reservations.finish(completing(settleCommand(command, 0n)));
     await expect(retry()).rejects.toBeInstanceOf(KeyClaimedError);

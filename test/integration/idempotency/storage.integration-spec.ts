@@ -161,7 +161,7 @@ describe('the room for answers', () => {
     expect(await stored()).toMatchObject({ bodies: 0, counted: 0 });
   });
 
-  it('is waited for while the database is away, and given up when its caller is', async () => {
+  it('waits for an unavailable database, and gives up when its caller does', async () => {
     const wire = await FaultProxy.start(database.url);
     const cutOff = await createDataSource({ url: wire.url, poolSize: 1 }).initialize();
     wire.cutOff();
@@ -187,7 +187,7 @@ describe('the sweep', () => {
   const expire = (id: string) =>
     dataSource.query(`UPDATE idempotency_record SET expires_at = now() WHERE reservation_id = $1`, [id]);
 
-  it('forgets records and bodies whose time is over, and gives their room back', async () => {
+  it('deletes expired records and bodies, and frees their space', async () => {
     const [old] = [await answer('old', 'abc', null), await answer('new', 'de', null)];
     await expire(old);
     await age(old, '24 hours');
@@ -207,7 +207,7 @@ describe('the sweep', () => {
     expect(await stored()).toEqual({ bodies: 0, bytes: 0, counted: 0 });
   });
 
-  it('reads what it forgets, and not everything else that is stored', async () => {
+  it('reads only the records that it deletes, not all stored ones', async () => {
     const values = [account.organizationId, claimOf('any').fingerprint];
     await dataSource.query(
       `WITH made AS (

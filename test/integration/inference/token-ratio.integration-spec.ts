@@ -30,7 +30,7 @@ function learn(ratios: TokenRatios): void {
   }
 }
 
-it('what one process has learned is known to the next one, and kept for weeks', async () => {
+it('a ratio that one process has learned reaches the next process, and is kept for weeks', async () => {
   const database = randomUUID();
   const first = await start(database);
   learn(first);

@@ -17,9 +17,9 @@ class StillClock {
 }
 
 const away = {
-  eval: () => Promise.reject(new Error('away')),
-  zrem: () => Promise.reject(new Error('away')),
-  zremrangebyscore: () => Promise.reject(new Error('away')),
+  eval: () => Promise.reject(new Error('unavailable')),
+  zrem: () => Promise.reject(new Error('unavailable')),
+  zremrangebyscore: () => Promise.reject(new Error('unavailable')),
 };
 
 describe('the throttle of attempts', () => {
@@ -44,9 +44,9 @@ describe('the throttle of attempts', () => {
 
   describe.each([
     ['shared through Redis', () => redis],
-    ['of one process, while Redis is away', () => away as unknown as RedisClient],
+    ['of one process, during a Redis outage', () => away as unknown as RedisClient],
   ])('%s', (_name, store) => {
-    it('lets through as many as may be, exactly, and tells the others when there is room', async () => {
+    it('admits exactly as many as the limit allows, and gives the others the time of the next one', async () => {
       const clock = new StillClock();
       const throttle = new AttemptThrottle(store(), clock);
       const log = newLog(10);
@@ -71,7 +71,7 @@ describe('the throttle of attempts', () => {
       });
     });
 
-    it('takes back what was no attempt, and forgets what came before a success', async () => {
+    it('does not count a withdrawn attempt, nor those before a success', async () => {
       const clock = new StillClock();
       const throttle = new AttemptThrottle(store(), clock);
       const log = newLog(2);
@@ -93,7 +93,7 @@ describe('the throttle of attempts', () => {
     await expect(outcomes(attempts)).resolves.toMatchObject({ made: 10 });
   });
 
-  it('is closed to new ones when more are counted than a process can remember', async () => {
+  it('refuses new ones when it counts more than a process can store', async () => {
     const clock = new StillClock();
     const throttle = new AttemptThrottle(away as unknown as RedisClient, clock);
     const flood = await outcomes(Array.from({ length: 20_010 }, () => throttle.take([newLog(5)])));

@@ -50,7 +50,7 @@ describe('a Redis that answers', () => {
     }
   });
 
-  it('again lets requests in from then on, also when what was to be sent again later has gone with the first of them', async () => {
+  it('admits requests again afterwards, also when the first of them carries the call that was due for a retry', async () => {
     const redis = await ScriptedRedis.start(() => '-LOADING Redis is loading the dataset in memory\r\n');
     const bench = await LimiterBench.start({ url: patient(redis.url) });
     try {
@@ -69,7 +69,7 @@ describe('a Redis that answers', () => {
     }
   });
 
-  it('late is logged once for an outage, also when single answers are in time, and once when it is over', async () => {
+  it('late replies are logged once per outage, although single replies arrive in time, and once when it has ended', async () => {
     const redis = await ScriptedRedis.start(admits());
     let nowMs = 0;
     const clock = { now: () => Date.now(), monotonic: () => nowMs };

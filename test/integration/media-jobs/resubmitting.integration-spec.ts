@@ -165,7 +165,7 @@ describe('resubmitting a job', () => {
 
   it('abandons the provider call when the database fails before the submission', async () => {
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
-    jest.spyOn(engine.work, 'beginSubmission').mockRejectedValueOnce(new Error('the database is away'));
+    jest.spyOn(engine.work, 'beginSubmission').mockRejectedValueOnce(new Error('the database is unavailable'));
     const job = await newJob();
     expect(await stage.step(job)).toMatchObject({ status: 'queued', submitStartedAt: null });
     expect([stage.flights, errors.mock.calls.length]).toEqual([0, 1]);

@@ -263,7 +263,7 @@ describe('submitting a job to a provider', () => {
   });
 });
 
-const AWAY = new GatewayError('service_unavailable', 'The database is away.');
+const AWAY = new GatewayError('service_unavailable', 'The database is unavailable.');
 
 /** Makes the next end of a job fail; `after` the commit, only the response is lost. */
 function failToFinish({ endings }: JobEngine, moment: 'before' | 'after'): void {

@@ -129,7 +129,7 @@ class FailingStorage {
     return {
       put: async (key, body) => {
         this.puts++;
-        if (this.failures-- > 0) throw new Error('the storage is away');
+        if (this.failures-- > 0) throw new Error('the storage is unavailable');
         return storage.put(key, body);
       },
       sign: (key) => storage.sign(key),

@@ -31,7 +31,7 @@ describe('encrypting webhook secrets anew', () => {
     return ids;
   };
 
-  it('keeps every secret as it is, over more than one batch, and finds nothing to do the second time', async () => {
+  it('keeps every secret unchanged over several batches, and does nothing the second time', async () => {
     const [former, next] = [key(), key()];
     const ids = await createOrganizations(230);
     const before = await Promise.all(ids.map((id) => secretsOf(new SecretBox([former])).require(id)));

@@ -16,12 +16,12 @@ import { createTestDatabase, createTestPool, type TestDatabase } from '../../har
 class KeptMails extends Mailer {
   readonly destination = { kind: 'none' } as const;
   readonly mails: Mail[] = [];
-  isAway = false;
+  isUnavailable = false;
   /** Runs while a mail is being sent. */
   meanwhile: (mail: Mail) => Promise<unknown> = () => Promise.resolve();
 
   override async send(mail: Mail): Promise<void> {
-    if (this.isAway) throw new Error('The mail server is away');
+    if (this.isUnavailable) throw new Error('The mail server is unavailable');
     await this.meanwhile(mail);
     this.mails.push(mail);
   }
@@ -158,9 +158,9 @@ describe('the notice of a low balance', () => {
 
   it('is retried after five minutes when no notice could be sent', async () => {
     await post('adjust', -2_000_000);
-    mailer.isAway = true;
+    mailer.isUnavailable = true;
     expect(await service.sendNotices()).toBe(0);
-    mailer.isAway = false;
+    mailer.isUnavailable = false;
     expect(await service.sendNotices()).toBe(0);
     await pool.query(
       `UPDATE billing_settings SET low_balance_claimed_at = low_balance_claimed_at - interval '5 minutes'`,

@@ -41,7 +41,7 @@ export async function openProcess(
 ): Promise<Process> {
   const seen: string[] = [];
   let failures = databaseFailures;
-  const away = Object.assign(new Error('the database is away'), { syscall: 'connect' });
+  const away = Object.assign(new Error('the database is unavailable'), { syscall: 'connect' });
   const query = () => (failures-- > 0 ? Promise.reject(away) : Promise.resolve([{ id: database }]));
   redis.on('error', () => undefined);
 

@@ -14,7 +14,7 @@ import {
   untilOneArrives,
 } from './wake-up-process';
 
-// Redis is away on purpose.
+// Redis is unavailable on purpose.
 Logger.overrideLogger(false);
 
 /** Redis for its own tests: it is killed here. */
@@ -104,7 +104,7 @@ describe('a wake-up', () => {
     }
   });
 
-  it('reaches a process whose database was away when it started', async () => {
+  it('reaches a process whose database was unavailable when it started', async () => {
     const database = randomUUID();
     const [sender, receiver] = await Promise.all([open(database), open(database, done, 2)]);
     await connected(sender);

@@ -50,7 +50,7 @@ describe('the connection to Redis', () => {
     }
   });
 
-  it('fails a command at once while Redis is away, says so once, and comes back by itself', async () => {
+  it('fails commands immediately during an outage, logs it once, and reconnects by itself', async () => {
     const lost = once(redis, 'close');
     proxy.close();
     await lost;
@@ -68,8 +68,8 @@ describe('the connection to Redis', () => {
         () => false,
       ),
     );
-    expect(loggedEvents(errors)).toEqual(['redis_away']);
-    expect(loggedEvents(warnings)).toEqual(['redis_back']);
+    expect(loggedEvents(errors)).toEqual(['redis_unavailable']);
+    expect(loggedEvents(warnings)).toEqual(['redis_available']);
   });
 });
 

@@ -101,7 +101,7 @@ afterAll(async () => {
 });
 
 describe('two processes', () => {
-  it('agree within a second that a deployment has failed, and that it is well again', async () => {
+  it('agree within a second that a deployment has failed, and that it has recovered', async () => {
     await one.fail(id, 5);
     const openedMs = await until(() => two.isOpen(id), AGREED_WITHIN_MS);
     one.skippedMs = OPEN_MS;
@@ -119,7 +119,7 @@ describe('two processes', () => {
     await until(() => one.isOpen(id) && two.isOpen(id), AGREED_WITHIN_MS);
   });
 
-  it('forget the failures of both when one of them has succeeded', async () => {
+  it('reset the failures of both when one of them has succeeded', async () => {
     await one.fail(id, 4);
     (await one.begin(id))?.succeed(10);
     const counter = `{gateway:health}:failures:${id}`;
@@ -262,27 +262,30 @@ describe('without Redis', () => {
   });
 
   it.each<[string, boolean, typeof answer]>([
-    ['away', false, (socket) => socket.destroy()],
+    ['unreachable', false, (socket) => socket.destroy()],
     ['hung', true, () => undefined],
-  ])('that is %s, a process goes by what it sees, and no ordinary call waits', async (_state, isReachable, says) => {
-    await startAlone(says, isReachable);
-    const { service } = alone;
-    for (let time = 0; time < 5; time++) {
-      const call = service.beginCall(service.healthOf(id), service.loadOf('provider'));
-      // Not a promise: there is nothing to wait for.
-      if (call === null || call instanceof Promise) throw new Error('an ordinary call had to wait');
-      call.fail(OUTAGE);
-    }
-    expect(alone.isOpen(id)).toBe(true);
-    expect(await alone.begin(id)).toBeNull();
+  ])(
+    'that is %s, a process uses its own observations, and no ordinary call waits',
+    async (_state, isReachable, says) => {
+      await startAlone(says, isReachable);
+      const { service } = alone;
+      for (let time = 0; time < 5; time++) {
+        const call = service.beginCall(service.healthOf(id), service.loadOf('provider'));
+        // Not a promise: there is nothing to wait for.
+        if (call === null || call instanceof Promise) throw new Error('an ordinary call had to wait');
+        call.fail(OUTAGE);
+      }
+      expect(alone.isOpen(id)).toBe(true);
+      expect(await alone.begin(id)).toBeNull();
 
-    alone.skippedMs = OPEN_MS;
-    const startMs = performance.now();
-    const probes = await Promise.all([alone.begin(id), alone.begin(id), alone.begin(id)]);
-    expect(probes.filter((probe) => probe !== null)).toHaveLength(1);
-    // The time limit of a command is 250 ms.
-    expect(performance.now() - startMs).toBeLessThan(allowedMs(250));
-    probes.find((probe) => probe !== null)?.succeed(10);
-    expect(alone.isOpen(id)).toBe(false);
-  });
+      alone.skippedMs = OPEN_MS;
+      const startMs = performance.now();
+      const probes = await Promise.all([alone.begin(id), alone.begin(id), alone.begin(id)]);
+      expect(probes.filter((probe) => probe !== null)).toHaveLength(1);
+      // The time limit of a command is 250 ms.
+      expect(performance.now() - startMs).toBeLessThan(allowedMs(250));
+      probes.find((probe) => probe !== null)?.succeed(10);
+      expect(alone.isOpen(id)).toBe(false);
+    },
+  );
 });

@@ -98,7 +98,7 @@ describe.each([
     expect((await fetchSigned(key)).response.status).toBe(404);
   });
 
-  it('are gone when they are deleted, which may be done twice', async () => {
+  it('do not exist after their deletion, which may be repeated', async () => {
     const key = newKey();
     await storage.put(key, Buffer.from('x'));
     await storage.delete(key);

@@ -24,7 +24,7 @@ class FailingStorage extends LocalStorage {
 
   override async delete(key: string): Promise<void> {
     this.deletions.push(key);
-    if (this.refused(key)) throw storageUnavailable(new Error('the disk is away'));
+    if (this.refused(key)) throw storageUnavailable(new Error('the disk is unavailable'));
     await super.delete(key);
   }
 }
@@ -154,7 +154,7 @@ describe('an output', () => {
     expect(row.delete_at.getTime() - row.created_at.getTime()).toBeGreaterThan(47.9 * 3_600_000);
   });
 
-  it('cannot be stored again when its time is over, since a sweep may be deleting it', async () => {
+  it('cannot be stored again after its expiry, since a sweep may be deleting it', async () => {
     const owner = newOwner();
     await store(owner);
     await age(48);
@@ -193,7 +193,7 @@ describe('the sweep', () => {
     expect(files()).toEqual(['0.png']);
   });
 
-  it('forgets an object that is gone already', async () => {
+  it('removes the row of an object that was already deleted', async () => {
     const { key } = await store(newOwner());
     await storage.delete(key);
     await age(48);
@@ -244,7 +244,7 @@ describe('the sweep', () => {
     await age(1);
     expect(await sweeper.sweep()).toBe(0);
     expect(warn.mock.calls).toEqual([
-      [{ event: 'retention_sweep_failed', message: expect.stringContaining('the disk is away') }],
+      [{ event: 'retention_sweep_failed', message: expect.stringContaining('the disk is unavailable') }],
     ]);
     await age(1);
     storage.refused = () => false;
@@ -289,7 +289,7 @@ describe('deleting all of a request or job', () => {
   });
 });
 
-describe('a database that is away', () => {
+describe('an unavailable database', () => {
   it('is service_unavailable, and nothing is stored without a row', async () => {
     const gone = createDataSource({ url: database.url, poolSize: 1 });
     await gone.initialize();

@@ -7,7 +7,7 @@ import { type S3Options, S3Storage } from '../../../src/core/storage/s3-storage'
 import { FaultProxy } from '../../harness/fault-proxy';
 import { S3Server } from '../../harness/s3-server';
 
-/** A bucket that is away, hangs, or refuses: a clear answer in bounded time, and nothing half stored. */
+/** A bucket that is unreachable, hangs, or refuses: a clear answer in bounded time, and no partial files. */
 let server: S3Server;
 let wire: FaultProxy;
 let storages: S3Storage[] = [];

@@ -52,7 +52,7 @@ const FILTERS: readonly (readonly [string, RequestFilter])[] = [
   ['the most frequent modality', { modality: 'text' }],
 ];
 
-/** Only the rows show what they match. */
+/** Only the rows reveal the matches. */
 const ROW_FILTERS: readonly (readonly [string, RequestFilter])[] = [
   ['one cost of 700', { minCostMicro: 799n }],
   ['one cost of 700 for one model', { minCostMicro: 799n, model: 'vendor/model-3' }],

@@ -34,7 +34,7 @@ describe('recording webhook attempts', () => {
     let broken = true;
     class Broken extends JobRows {
       override build(delivery: JobDelivery) {
-        return broken ? Promise.reject(new Error('storage is away')) : super.build(delivery);
+        return broken ? Promise.reject(new Error('storage is unavailable')) : super.build(delivery);
       }
     }
     const delivery = await deliveries.create({ source: (dataSource) => new Broken(dataSource) });
@@ -50,7 +50,7 @@ describe('recording webhook attempts', () => {
     let failures = 1;
     class Flaky extends WebhookDeliveryRepository {
       override record(...parameters: Parameters<WebhookDeliveryRepository['record']>) {
-        return failures-- > 0 ? Promise.reject(new Error('the database is away')) : super.record(...parameters);
+        return failures-- > 0 ? Promise.reject(new Error('the database is unavailable')) : super.record(...parameters);
       }
     }
     const { engine, jobId, next } = await deliveries.create({ repository: (dataSource) => new Flaky(dataSource) });

@@ -154,7 +154,7 @@ describe('webhook workers', () => {
     let failures = 2;
     class Flaky extends WebhookDeliveryRepository {
       override claim(limit: number) {
-        return failures-- > 0 ? Promise.reject(new Error('the database is away')) : super.claim(limit);
+        return failures-- > 0 ? Promise.reject(new Error('the database is unavailable')) : super.claim(limit);
       }
     }
     const jobId = await endOne();

@@ -233,7 +233,7 @@ describe('a job at fal', () => {
     expect(await endWith(end)).toMatchObject(expected);
   });
 
-  it('goes on when the result is not ready yet, and when neither status nor result can be read', async () => {
+  it('continues when the result is not ready yet, and when neither status nor result can be read', async () => {
     expect(await endWith({ code: 400, result: { detail: 'Request is still in progress' } })).toMatchObject({
       state: 'running',
     });
@@ -288,7 +288,7 @@ describe('a job at fal', () => {
 describe('images of fal', () => {
   const generate = (more = {}, call = callOf(IMAGES)) => provider.images?.generate(imageRequest(more), call);
 
-  it('are made once and waited for', async () => {
+  it('are created once and awaited', async () => {
     const result = await generate({ count: 2, size: '1024x768', images: [PNG] });
     expect(result).toMatchObject({ images: [{ url: `${server.origin}/files/video.mp4` }], usage: { units: 1.25 } });
     expect(bodyOf()).toMatchObject({ num_images: 2, image_size: { width: 1_024, height: 768 } });

@@ -122,7 +122,7 @@ it('returns encrypted reasoning with the results of each step of a tool loop', a
   ]);
 });
 
-it('goes on without reasoning that the vault no longer has', async () => {
+it('continues without reasoning that the vault no longer has', async () => {
   const answer: ChatMessage = {
     role: 'assistant',
     tool_calls: [{ id: 'old', type: 'function', function: { name: 'f', arguments: '' } }],

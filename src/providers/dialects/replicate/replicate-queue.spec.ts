@@ -153,7 +153,7 @@ describe('a prediction of Replicate', () => {
 });
 
 describe('images of Replicate', () => {
-  it('are submitted once and waited for, although the first reply is only that they start', async () => {
+  it('are submitted once and awaited, although the first reply only says that they have started', async () => {
     const url = 'https://replicate.delivery/a.png';
     const answers = ['starting', 'processing', 'succeeded'];
     server.answer = (response, request) => {

@@ -16,7 +16,7 @@ const NO_CONNECTION =
  * Whether a failure is transient (database unavailable, overloaded or a lock conflict), so that a retry may succeed.
  * Socket failures count only when the socket certainly was the database's.
  */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
   const cause = driverErrorOf(error);
   if (cause instanceof DatabaseError) {
     return isLockTimeout(cause) || PASSING_CLASSES.has(cause.code?.slice(0, 2) ?? '');

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
-import { isDatabaseAway } from './database-away';
+import { isDatabaseUnavailable } from './database-outage';
 
 function sqlError(code: string): DatabaseError {
   return Object.assign(new DatabaseError('it failed', 9, 'error'), { code });
@@ -23,7 +23,7 @@ describe('a database outage', () => {
     ['takes too long', new Error('timeout exceeded when trying to connect')],
     ['takes too long for a single connection', new Error('timeout expired')],
   ])('%s', (_what, error) => {
-    expect(isDatabaseAway(error)).toBe(true);
+    expect(isDatabaseUnavailable(error)).toBe(true);
   });
 
   it.each([
@@ -33,6 +33,6 @@ describe('a database outage', () => {
     ['a programming error', new TypeError('x is not a function')],
     ['a non-error value', 'ECONNREFUSED'],
   ])('is not the cause of %s', (_what, error) => {
-    expect(isDatabaseAway(error)).toBe(false);
+    expect(isDatabaseUnavailable(error)).toBe(false);
   });
 });

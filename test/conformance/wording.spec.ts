@@ -1,0 +1,33 @@
+/** Words that a reader has to guess at, in code, tests and documents. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+const ROOT = resolve(__dirname, '../..');
+const WORDS =
+  /\b(?:told|heard|somebody|nobody|whoever|everybody|for ever|dearest|doors?|chances?|towns?|troubles?|let go|be let|(?:is|are|was|were) away)\b/i;
+/** Lists of passwords, prices and generated packages, the account `nobody` of Unix, and this list. */
+const EXCLUDED =
+  /common-passwords\.ts$|^src\/models\/catalog\/|package-lock\.json$|postgres-account\.ts$|conformance\/wording\.spec\.ts$/;
+
+it('plain words: code, tests and documents use none of the avoided ones', () => {
+  const files = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
+    .split('\0')
+    .filter((file) => /\.(?:tsx?|js|mjs|cjs|sql|ya?ml|md|sh|html|css|tpl|example)$|Dockerfile$/.test(file))
+    .filter((file) => !EXCLUDED.test(file));
+  expect(files.length).toBeGreaterThan(1_000);
+
+  const found = files.flatMap((file) =>
+    linesOf(file).flatMap((line, index) => (WORDS.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : [])),
+  );
+  expect(found).toEqual([]);
+});
+
+/** Deleted files that are not committed yet have no lines. */
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(resolve(ROOT, file), 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
