@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DatabaseError, Pool } from 'pg';
 import type { DataSource } from 'typeorm';
-import { isDatabaseAway } from './database-away';
+import { isDatabaseUnavailable } from './database-outage';
 import { CONNECT_TIMEOUT_MS, PLANNER_OPTIONS } from './data-source';
 
 export interface ReplicaSettings {
@@ -62,7 +62,7 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
       } catch (error) {
         // A statement that took too long would take as long on the primary.
         const isOverdue = error instanceof DatabaseError && error.code === QUERY_CANCELED;
-        if (isOverdue || !isDatabaseAway(error)) throw error;
+        if (isOverdue || !isDatabaseUnavailable(error)) throw error;
         this.use('primary', String(error));
       }
     }

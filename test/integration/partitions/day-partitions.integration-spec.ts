@@ -166,7 +166,7 @@ describe('tables partitioned by the day of an id', () => {
       await until('the removal that waits', 60_000, async () => {
         return (await pool.query(`SELECT ${waiting}`)).rowCount === 1;
       });
-    // The removal waits for the reader only, and blocks no other session.
+      // The removal waits for the reader only, and blocks no other session.
       expect(await insert('old', dayIn(0))).toBe(today.name);
       expect((await pool.query('SELECT FROM old')).rowCount).toBe(1);
       await pool.query(`SELECT pg_cancel_backend(pid) ${waiting}`);
