@@ -1,7 +1,8 @@
 -- I21 for the entries of a UTC day and of later days up to the next closed one: an entry leaves the balance of the entry before
 -- it, plus itself. Entries from before the column have none.
 --
--- The entries of an organization are read in the order of time, through an index. Where that order disagrees with the balances,
+-- The charges of a day belong to requests of at most 9 days: a job lasts at most 7. Its entries are read by organization in the
+-- order of time, through indexes. Where that order disagrees with the balances,
 -- the entry before is found by `id`: entries are booked in its order also when the clock of the database goes back.
 CREATE OR REPLACE FUNCTION balance_violations(p_day date)
 RETURNS TABLE (invariant text, subject text, difference_micro numeric) LANGUAGE sql STABLE
@@ -14,6 +15,7 @@ SELECT 'I21 an entry leaves the balance before it plus itself', e.id::text,
                                lag(t.id) OVER times AS before_id, lag(t.balance_after_micro) OVER times AS before_micro
                           FROM ledger_entry t
                          WHERE t.organization_id = a.organization_id
+                           AND (t.reservation_id IS NULL OR t.reservation_id >= first_id_of(p_day - 9))
                            AND t.created_at >= p_day::timestamp AT TIME ZONE 'UTC'
                            AND t.created_at < COALESCE((SELECT min(day) FROM ledger_day
                                                          WHERE day > p_day AND closed_at IS NOT NULL),

@@ -1,38 +1,30 @@
--- Refuses reservations and charges of a closed day, and changes of what its closing has recorded. Inserts run it only for ids
--- from more than two days before the row's own time, which the database's clock sets: of such days only holds of jobs and the
--- ids of a process with a wrong clock are left. It waits while their day is being closed.
+-- Refuses reservations of a closed day, and changes of what its closing has recorded. Inserts run it only for ids from more
+-- than two days before the row's own time, which the database's clock sets: of such days only holds of jobs and the ids of a
+-- process with a wrong clock are left. It waits while their day is being closed.
 CREATE OR REPLACE FUNCTION closed_day_stays() RETURNS trigger LANGUAGE plpgsql
 AS $$
 DECLARE
   v_day date;
 BEGIN
-  IF TG_TABLE_NAME NOT IN ('reservation', 'ledger_entry') THEN
+  IF TG_LEVEL = 'STATEMENT' THEN
     RAISE EXCEPTION 'closings are append-only' USING ERRCODE = 'check_violation';
   END IF;
-  IF TG_OP = 'DELETE' THEN
-    v_day := day_of_id(OLD.id);
-  ELSIF TG_TABLE_NAME = 'reservation' THEN
-    v_day := day_of_id(NEW.id);
-  ELSE
-    v_day := day_of_id(NEW.reservation_id);
-  END IF;
+  v_day := day_of_id(NEW.id);
   PERFORM pg_advisory_xact_lock_shared(hashtext('ledger_close'), v_day - DATE '2000-01-01');
   IF EXISTS (SELECT FROM ledger_day d WHERE d.day = v_day AND d.closed_at IS NOT NULL) THEN
     RAISE EXCEPTION '% is closed', v_day USING ERRCODE = 'check_violation';
   END IF;
-  RETURN COALESCE(NEW, OLD);
+  RETURN NEW;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER reservation_closed_day_stays BEFORE INSERT ON reservation
-  FOR EACH ROW WHEN (uuid_send(NEW.id) < int8send((NEW.day - 2 - DATE '1970-01-01') * 5662310400000::bigint))
-  EXECUTE FUNCTION closed_day_stays();
-CREATE OR REPLACE TRIGGER reservation_of_closed_day_is_kept BEFORE DELETE ON reservation
-  FOR EACH ROW EXECUTE FUNCTION closed_day_stays();
-CREATE OR REPLACE TRIGGER ledger_entry_closed_day_stays BEFORE INSERT ON ledger_entry
+CREATE OR REPLACE TRIGGER hold_closed_day_stays BEFORE INSERT ON hold
   FOR EACH ROW
-  WHEN (uuid_send(NEW.reservation_id)
-        < int8send((date_part('epoch', NEW.created_at) * 1000)::bigint * 65536 - 11324620800000::bigint))
+  WHEN (uuid_send(NEW.id) < int8send((date_part('epoch', NEW.created_at) * 1000)::bigint * 65536 - 11324620800000::bigint))
+  EXECUTE FUNCTION closed_day_stays();
+CREATE OR REPLACE TRIGGER ended_reservation_closed_day_stays BEFORE INSERT ON ended_reservation
+  FOR EACH ROW
+  WHEN (uuid_send(NEW.id) < int8send((date_part('epoch', NEW.ended_at) * 1000)::bigint * 65536 - 11324620800000::bigint))
   EXECUTE FUNCTION closed_day_stays();
 
 CREATE OR REPLACE TRIGGER ledger_day_stays BEFORE DELETE OR TRUNCATE ON ledger_day

@@ -1,4 +1,4 @@
--- What `ledger verify` and the periodic audit find in a closed day: I4, I5, I7, I8 and I21 of its requests; I22: the requests are
+-- What `ledger verify` and the periodic audit find in a closed day: I4, I7, I8 and I21 of its requests; I22: the requests are
 -- those that were closed; I6: complete windows are the sums of the closings. Windows from one closed day up to the next belong
 -- to the former, so that every complete window is checked with exactly one day.
 CREATE OR REPLACE FUNCTION closed_day_violations(p_day date)
@@ -27,27 +27,27 @@ WITH sums AS MATERIALIZED (
                 GROUP BY 1, 2, 3) x USING (scope, scope_id, window_start)
    WHERE COALESCE(w.reserved_micro, 0) <> 0 OR COALESCE(w.spent_micro, 0) <> COALESCE(x.spent, 0)
 )
-SELECT v.* FROM pair_violations(first_id_of(p_day), last_id_of(p_day)) v WHERE (SELECT sum(broken_count) FROM sums) > 0
+SELECT v.* FROM ending_violations(first_id_of(p_day), last_id_of(p_day)) v WHERE (SELECT sum(broken_count) FROM sums) > 0
 UNION ALL
 SELECT * FROM job_violations(first_id_of(p_day), last_id_of(p_day))
 UNION ALL
 SELECT * FROM balance_violations(p_day)
 
 UNION ALL
-SELECT 'I22 a closed day is as it was closed', p_day || ' ' || organization_id, COALESCE(c.charged_micro, 0) - COALESCE(s.booked, 0)
+SELECT 'I22 a closed day is as it was closed', p_day || ' ' || organization_id,
+       COALESCE(c.charged_micro, 0) - COALESCE(s.charged, 0)
   FROM (SELECT * FROM ledger_closing WHERE day = p_day) c
-  FULL JOIN (SELECT booked_organization_id AS organization_id, sum(reservation_count) AS reservations,
-                    sum(charge_count) AS charges, sum(booked_micro) AS booked, sum(uncollected_micro) AS uncollected,
-                    sum(checksum) AS checksum
+  FULL JOIN (SELECT organization_id, sum(reservation_count) AS reservations, sum(charge_count) AS charges,
+                    sum(spent_micro) AS charged, sum(uncollected_micro) AS uncollected, sum(checksum) AS checksum
                FROM sums GROUP BY 1) s USING (organization_id)
  WHERE (c.reservation_count, c.charge_count, c.charged_micro, c.uncollected_micro, c.checksum)
-       IS DISTINCT FROM (s.reservations, s.charges, s.booked, s.uncollected, s.checksum)
+       IS DISTINCT FROM (s.reservations, s.charges, s.charged, s.uncollected, s.checksum)
 UNION ALL
 SELECT 'I22 a closed day is as it was closed', p_day || ' ' || organization_id || ' ' || key_id,
        COALESCE(c.spent_micro, 0) - COALESCE(s.spent, 0)
   FROM (SELECT * FROM ledger_closing_window WHERE closed_day = p_day) c
   FULL JOIN (SELECT organization_id, key_id, day, month, sum(spent_micro) AS spent FROM sums
-              WHERE organization_id IS NOT NULL GROUP BY 1, 2, 3, 4) s USING (organization_id, key_id, day, month)
+              GROUP BY 1, 2, 3, 4) s USING (organization_id, key_id, day, month)
  WHERE c.spent_micro IS DISTINCT FROM s.spent
 
 -- The open days are only read when a window differs: it may count reservations of days that are not closed.
@@ -58,7 +58,7 @@ SELECT 'I6 a window is the sum of its reservations', d.scope || ' ' || d.scope_i
   LEFT JOIN (SELECT s.scope, CASE s.scope WHEN 1 THEN r.organization_id ELSE r.key_id END AS scope_id,
                     CASE s.scope WHEN 2 THEN r.day ELSE r.month END AS window_start,
                     sum(r.held_micro) AS held, sum(r.spent_micro) AS spent
-               FROM ledger_open_range g, LATERAL ledger_sums(g.low, g.high) r, (VALUES (1), (2), (3)) s (scope)
+               FROM ledger_open_spending r, (VALUES (1), (2), (3)) s (scope)
               WHERE EXISTS (SELECT FROM different)
               GROUP BY 1, 2, 3) o USING (scope, scope_id, window_start)
  WHERE d.reserved <> COALESCE(o.held, 0) OR d.spent <> COALESCE(o.spent, 0)

@@ -5,7 +5,12 @@ AS $$
 SELECT 'I8 a job and its hold end together in matching states', j.id::text,
        (COALESCE(r.charged_micro, 0) - j.cost_micro)::numeric
   FROM media_job j
-  LEFT JOIN reservation r ON r.id = j.id AND r.organization_id = j.organization_id AND r.owner = 'media_job'
+  LEFT JOIN (SELECT id, organization_id, 'held' AS state, amount_micro, NULL::bigint AS charged_micro
+               FROM hold WHERE id BETWEEN p_low AND p_high AND owner = 'media_job'
+             UNION ALL
+             SELECT id, organization_id, state, amount_micro, charged_micro
+               FROM ended_reservation WHERE id BETWEEN p_low AND p_high AND is_job) r
+    ON r.id = j.id AND r.organization_id = j.organization_id
  WHERE j.id BETWEEN p_low AND p_high
    AND (r.id IS NULL OR r.amount_micro <> j.estimated_cost_micro OR COALESCE(r.charged_micro, 0) <> j.cost_micro
         OR r.state <> CASE j.status WHEN 'succeeded' THEN 'settled' WHEN 'failed' THEN 'released'

@@ -1,25 +1,26 @@
 -- Closes a UTC day: its sums and its checksum take the place of its requests in the audit. Returns no rows when the day is closed
 -- or has nothing to close; `held`: a hold of this day has not ended; else its violations, and it stays open.
 --
--- Locks no row that requests use. The advisory lock of the day excludes reservations and charges of this day that are being
+-- Locks no row that requests use. The advisory lock of the day excludes reservations of this day that are being
 -- written (`closed_day_stays`); later ones are refused.
 CREATE OR REPLACE FUNCTION ledger_close(p_day date)
 RETURNS TABLE (invariant text, subject text, difference_micro numeric) LANGUAGE plpgsql SET jit = off SET work_mem = '64MB'
 AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('ledger_close'), p_day - DATE '2000-01-01');
-  IF EXISTS (SELECT FROM ledger_day d WHERE d.day = p_day AND d.closed_at IS NOT NULL)
-     OR NOT EXISTS (SELECT FROM reservation r WHERE r.id BETWEEN first_id_of(p_day) AND last_id_of(p_day)) THEN
+  IF EXISTS (SELECT FROM ledger_day d WHERE d.day = p_day AND d.closed_at IS NOT NULL) THEN
     RETURN;
   END IF;
-  IF EXISTS (SELECT FROM reservation r
-              WHERE r.state = 'held' AND r.id BETWEEN first_id_of(p_day) AND last_id_of(p_day)) THEN
+  IF EXISTS (SELECT FROM hold h WHERE h.id BETWEEN first_id_of(p_day) AND last_id_of(p_day)) THEN
     RETURN QUERY SELECT 'held', p_day::text, 0::numeric;
+    RETURN;
+  END IF;
+  IF NOT EXISTS (SELECT FROM ended_reservation r WHERE r.id BETWEEN first_id_of(p_day) AND last_id_of(p_day)) THEN
     RETURN;
   END IF;
 
   RETURN QUERY
-    SELECT v.* FROM pair_violations(first_id_of(p_day), last_id_of(p_day)) v
+    SELECT v.* FROM ending_violations(first_id_of(p_day), last_id_of(p_day)) v
     UNION ALL
     SELECT v.* FROM job_violations(first_id_of(p_day), last_id_of(p_day)) v
     UNION ALL
@@ -38,7 +39,7 @@ BEGIN
   ), closings AS (
     INSERT INTO ledger_closing (day, organization_id, reservation_count, charge_count, charged_micro, uncollected_micro,
                                 checksum)
-      SELECT p_day, booked_organization_id, sum(reservation_count), sum(charge_count), sum(booked_micro),
+      SELECT p_day, organization_id, sum(reservation_count), sum(charge_count), sum(spent_micro),
              sum(uncollected_micro), sum(checksum)
         FROM sums GROUP BY 2
   )

@@ -20,14 +20,16 @@
 -- - A keyed hold that ends without a completion frees its key, except for an operation that may have run and must not run
 --   again: when it expires, its record is completed with a 500 that is charged nothing.
 -- - Only holds that this call ends count: a late owner, whose hold was swept or taken over, changes nothing.
--- - Receipts are counted in `usage_delta` by the statement that writes them: one that exists already is not counted again.
+-- - Receipts are counted in `usage_delta` by the statement that writes them: one that exists already is not counted again. Only
+--   a hold that is not ended by this call can have one. `ON CONFLICT` would cost every receipt a second WAL record.
+-- - The ended reservation is the charge: it gets the next number of the ledger's entries and the balance that it leaves.
 -- - Arrays named `v_ended_...` are indexed by the n-th ended hold, all others by position.
 CREATE OR REPLACE FUNCTION money_finish(
   p_ids uuid[], p_organizations uuid[], p_outcomes text[], p_actuals bigint[], p_records jsonb DEFAULT NULL,
   p_now timestamptz DEFAULT NULL, p_completions jsonb DEFAULT NULL
 ) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET jit = off SET plan_cache_mode = force_generic_plan SET gateway.counts_receipts = on
+SET jit = off SET plan_cache_mode = force_generic_plan SET gateway.counts_receipts = on SET gateway.ends_holds = on
 SET lock_timeout = '250ms'
 AS $$
 DECLARE
@@ -41,8 +43,10 @@ DECLARE
   v_ended integer[] := '{}';
   v_ended_ids uuid[] := '{}';
   v_ended_keys uuid[] := '{}';
-  v_ended_days date[] := '{}';
-  v_ended_months date[] := '{}';
+  v_ended_times timestamptz[] := '{}';
+  v_ended_jobs boolean[] := '{}';
+  v_unheld integer[] := '{}';
+  v_repeated integer[] := '{}';
   v_keyed integer[] := '{}';
   v_organization uuid;
   v_free bigint;
@@ -58,12 +62,12 @@ BEGIN
 
   FOR r IN
     SELECT o.position::integer AS position, o.id, o.organization_id, o.outcome, o.actual,
-           held.key_id, held.state, held.amount_micro, held.charged_micro, held.uncollected_micro,
-           held.day, held.month, held.keyed, account.free, account.balance
+           held.key_id, held.amount_micro, held.created_at, held.keyed, held.is_job, account.free, account.balance
       FROM unnest(p_ids, p_organizations, p_outcomes, p_actuals)
            WITH ORDINALITY AS o (id, organization_id, outcome, actual, position)
       LEFT JOIN LATERAL (
-        SELECT e.* FROM reservation e WHERE e.id = o.id AND e.organization_id = o.organization_id OFFSET 0
+        SELECT h.key_id, h.amount_micro, h.created_at, h.keyed, h.owner = 'media_job' AS is_job
+          FROM hold h WHERE h.organization_id = o.organization_id AND h.id = o.id OFFSET 0
       ) held ON true
       LEFT JOIN LATERAL (
         SELECT a.balance_micro - a.reserved_micro AS free, a.balance_micro AS balance
@@ -82,7 +86,8 @@ BEGIN
       v_uncollected[r.position] := v_uncollected[v_first];
       v_amounts[r.position] := v_amounts[v_first];
       v_answers[r.position] := p_outcomes[v_first];
-    ELSIF r.state = 'held' THEN
+      v_repeated := v_repeated || r.position;
+    ELSIF r.key_id IS NOT NULL THEN
       v_wanted := CASE WHEN r.outcome = 'settled' THEN GREATEST(r.actual, 0) ELSE 0 END;
       v_charge := LEAST(v_wanted, r.amount_micro + v_free);
       v_free := v_free + r.amount_micro - v_charge;
@@ -94,31 +99,42 @@ BEGIN
       v_ended := v_ended || r.position;
       v_ended_ids := v_ended_ids || r.id;
       v_ended_keys := v_ended_keys || r.key_id;
-      v_ended_days := v_ended_days || r.day;
-      v_ended_months := v_ended_months || r.month;
+      v_ended_times := v_ended_times || r.created_at;
+      v_ended_jobs := v_ended_jobs || r.is_job;
       v_answers[r.position] := 'applied';
       IF r.keyed THEN v_keyed := v_keyed || r.position; END IF;
     ELSE
-      v_charged[r.position] := COALESCE(r.charged_micro, 0);
-      v_uncollected[r.position] := COALESCE(r.uncollected_micro, 0);
-      v_amounts[r.position] := COALESCE(r.amount_micro, 0);
-      v_answers[r.position] := COALESCE(r.state, 'missing');
+      v_unheld := v_unheld || r.position;
+      v_answers[r.position] := 'missing';
     END IF;
     v_answers[r.position] := v_answers[r.position] || ',' || v_charged[r.position] || ',' || v_uncollected[r.position];
   END LOOP;
 
-  IF cardinality(v_ended) > 0 THEN
-    UPDATE reservation e
-       SET state = p_outcomes[i],
-           charged_micro = CASE WHEN p_outcomes[i] = 'settled' THEN v_charged[i] END,
-           uncollected_micro = v_uncollected[i], ended_at = v_now
-      FROM unnest(v_ended) i WHERE e.id = p_ids[i];
+  IF cardinality(v_unheld) > 0 THEN
+    FOR r IN SELECT e.* FROM ended_reservations(p_ids, p_organizations) e WHERE e."position" = ANY (v_unheld)
+    LOOP
+      v_charged[r.position] := COALESCE(r.charged_micro, 0);
+      v_uncollected[r.position] := r.uncollected_micro;
+      v_amounts[r.position] := r.amount_micro;
+      v_answers[r.position] := r.state || ',' || v_charged[r.position] || ',' || v_uncollected[r.position];
+    END LOOP;
 
-    INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
-                              organization_delta_micro, balance_after_micro, reservation_id, created_at)
-      SELECT p_organizations[i], 'charge', 'organization', 'revenue', v_charged[i], -v_charged[i], v_balances[i],
-             p_ids[i], v_now
-        FROM unnest(v_ended) i WHERE v_charged[i] > 0;
+    SELECT v_repeated || COALESCE(array_agg(n), '{}') INTO v_repeated FROM unnest(v_unheld) n
+     WHERE EXISTS (SELECT FROM usage_record u WHERE u.id = p_ids[n] AND u.organization_id = p_organizations[n])
+        OR EXISTS (SELECT FROM unnest(v_unheld) m
+                    WHERE m < n AND p_ids[m] = p_ids[n] AND p_organizations[m] = p_organizations[n]);
+  END IF;
+
+  IF cardinality(v_ended) > 0 THEN
+    DELETE FROM hold h USING unnest(v_ended) i WHERE h.organization_id = p_organizations[i] AND h.id = p_ids[i];
+
+    INSERT INTO ended_reservation (amount_micro, charged_micro, uncollected_micro, entry_id, balance_after_micro, created_at,
+                                   ended_at, id, organization_id, key_id, is_job, state)
+      SELECT v_amounts[e.i], CASE WHEN p_outcomes[e.i] = 'settled' THEN v_charged[e.i] END, v_uncollected[e.i],
+             CASE WHEN v_charged[e.i] > 0 THEN nextval('ledger_entry_sequence') END,
+             CASE WHEN v_charged[e.i] > 0 THEN v_balances[e.i] END, e.created_at, v_now,
+             p_ids[e.i], p_organizations[e.i], e.key_id, e.is_job, p_outcomes[e.i]
+        FROM unnest(v_ended, v_ended_times, v_ended_keys, v_ended_jobs) e (i, created_at, key_id, is_job);
 
     UPDATE organization_account a
        SET balance_micro = a.balance_micro - t.charged, reserved_micro = a.reserved_micro - t.amount
@@ -129,9 +145,10 @@ BEGIN
 
     UPDATE spend_window w SET spent_micro = w.spent_micro + t.charged, reserved_micro = w.reserved_micro - t.amount
       FROM (SELECT s.scope, CASE s.scope WHEN 1 THEN p_organizations[e.i] ELSE e.key_id END AS scope_id,
-                   CASE s.scope WHEN 2 THEN e.day ELSE e.month END AS window_start,
+                   date_trunc(CASE s.scope WHEN 2 THEN 'day' ELSE 'month' END, e.created_at AT TIME ZONE 'UTC')::date
+                     AS window_start,
                    sum(v_charged[e.i])::bigint AS charged, sum(v_amounts[e.i])::bigint AS amount
-              FROM unnest(v_ended, v_ended_keys, v_ended_days, v_ended_months) e (i, key_id, day, month),
+              FROM unnest(v_ended, v_ended_keys, v_ended_times) e (i, key_id, created_at),
                    (VALUES (1), (2), (3)) s (scope)
              GROUP BY 1, 2, 3) t
      WHERE w.scope = t.scope AND w.scope_id = t.scope_id AND w.window_start = t.window_start;
@@ -174,8 +191,7 @@ BEGIN
         (v->>24)::double precision, (v->>25)::bigint,
         NULLIF(v->26, 'null'), NULLIF(v->27, 'null')
         FROM jsonb_array_elements(p_records) WITH ORDINALITY AS record (v, n)
-       WHERE jsonb_typeof(v) = 'array'
-      ON CONFLICT (organization_id, id) DO NOTHING
+       WHERE jsonb_typeof(v) = 'array' AND n <> ALL (v_repeated)
       RETURNING organization_id, key_id, model, operation,
         CASE WHEN status < 400 THEN 'success' ELSE COALESCE(error_code, 'canceled') END AS outcome, charged_micro,
         input_text + input_cache_read + input_cache_write_5m + input_cache_write_1h + input_image + input_audio

@@ -16,14 +16,14 @@ BEGIN
     FROM organization_account a WHERE a.organization_id = p_organization FOR UPDATE;
   IF NOT FOUND THEN RETURN 'unknown_organization'; END IF;
 
-  SELECT l.organization_delta_micro INTO v_known_delta FROM ledger_entry l
+  SELECT l.organization_delta_micro INTO v_known_delta FROM ledger_posting l
    WHERE l.organization_id = p_organization AND l.kind = p_kind AND l.external_reference = p_reference;
   IF FOUND THEN RETURN CASE WHEN v_known_delta = p_delta THEN 'repeated' ELSE 'conflict' END; END IF;
   IF v_balance - v_reserved + p_delta < 0 THEN RETURN 'insufficient'; END IF;
   IF p_delta > 0 AND v_balance + p_delta > 9007199254740991 THEN RETURN 'too_large'; END IF;
 
-  INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
-                            organization_delta_micro, balance_after_micro, external_reference)
+  INSERT INTO ledger_posting (organization_id, kind, debit_account, credit_account, amount_micro,
+                              organization_delta_micro, balance_after_micro, external_reference)
   VALUES (p_organization, p_kind,
           CASE WHEN p_delta > 0 THEN v_counterpart ELSE 'organization' END,
           CASE WHEN p_delta > 0 THEN 'organization' ELSE v_counterpart END,

@@ -13,8 +13,9 @@
 --   from surviving as a sequential scan. `force_generic_plan` saves planning every statement anew on a young connection.
 -- - A batch waits 250 ms for a locked account, so that one account does not stop the others: it fails, and its operations are
 --   repeated by account (`AccountLanes`).
+-- - Reservations that have ended are looked up once per batch (`ended_reservations`).
 -- - `r.id = ANY (v_admitted_ids)` compares ids pairwise: fine for the queue's maximum of 128, not for 10,000.
--- - Windows are UTC, chosen by the database's clock and stored with the reservation. `p_now` is for tests.
+-- - Windows are UTC, chosen by the database's clock: those of the hold's `created_at`. `p_now` is for tests.
 --
 -- `p_claims`: JSON array by position, `null` or [operation, key, fingerprint in hexadecimal, at most once]; `NULL` when no
 -- operation of the batch claims a key, which then costs nothing.
@@ -48,6 +49,7 @@ DECLARE
   v_operations text[];
   v_claim_keys text[];
   v_lost integer[] := '{}';
+  v_over integer[];
   v_claimed_ids uuid[] := '{}';
   v_orphans uuid[];
   v_orphan_organizations uuid[];
@@ -70,9 +72,9 @@ BEGIN
               FROM unnest(v_claims, v_operations, v_claim_keys) AS c (position, operation, key)
               JOIN idempotency_record d
                 ON d.organization_id = p_organizations[c.position] AND d.operation = c.operation AND d.key = c.key
-              JOIN reservation held ON held.id = d.reservation_id
+              JOIN hold held ON held.organization_id = d.organization_id AND held.id = d.reservation_id
               LEFT JOIN gateway_instance owner ON owner.id = held.owner
-             WHERE d.state = 'in_progress' AND held.state = 'held' AND held.id <> p_ids[c.position]
+             WHERE d.state = 'in_progress' AND held.id <> p_ids[c.position]
                AND (held.expires_at <= p_now
                     OR COALESCE(owner.heartbeat_at, held.created_at) < p_now - interval '20 seconds')
                AND EXISTS (SELECT FROM gateway_instance me
@@ -100,11 +102,12 @@ BEGIN
      WHERE d.reservation_id IS DISTINCT FROM p_ids[c.position];
   END IF;
 
+  SELECT COALESCE(array_agg(e."position"), '{}') INTO v_over FROM ended_reservations(p_ids, p_organizations) e;
+
   FOR r IN
     SELECT o.position, o.id, o.organization_id, o.key_id, o.amount,
-           existing.state AS existing_state,
-           (existing.organization_id, existing.key_id, existing.amount_micro)
-             IS NOT DISTINCT FROM (o.organization_id, o.key_id, o.amount) AS is_same_hold,
+           existing.key_id IS NOT NULL AS is_held,
+           (existing.key_id, existing.amount_micro) IS NOT DISTINCT FROM (o.key_id, o.amount) AS is_same_hold,
            account.available, account.monthly_limit_micro,
            k.id IS NOT NULL AS key_exists, k.daily_budget_micro, k.monthly_budget_micro,
            COALESCE(organization_month.used, 0) AS organization_month_used,
@@ -113,7 +116,8 @@ BEGIN
       FROM unnest(p_ids, p_organizations, p_keys, p_amounts)
            WITH ORDINALITY AS o (id, organization_id, key_id, amount, position)
       LEFT JOIN LATERAL (
-        SELECT e.state, e.organization_id, e.key_id, e.amount_micro FROM reservation e WHERE e.id = o.id OFFSET 0
+        SELECT h.key_id, h.amount_micro FROM hold h
+         WHERE h.organization_id = o.organization_id AND h.id = o.id OFFSET 0
       ) existing ON true
       LEFT JOIN LATERAL (
         SELECT a.balance_micro - a.reserved_micro AS available, a.monthly_limit_micro
@@ -144,8 +148,9 @@ BEGIN
       v_key := r.key_id; v_key_held := 0;
     END IF;
 
-    IF r.existing_state IS NOT NULL THEN
-      v_answer := CASE WHEN r.existing_state = 'held' AND r.is_same_hold THEN 'held' ELSE 'conflict' END;
+    IF r.is_held THEN
+      v_answer := CASE WHEN r.is_same_hold THEN 'held' ELSE 'conflict' END;
+    ELSIF r.position = ANY (v_over) THEN v_answer := 'conflict';
     ELSIF r.id = ANY (v_admitted_ids) THEN
       v_first := v_admitted[array_position(v_admitted_ids, r.id)];
       v_answer := CASE WHEN (p_organizations[v_first], p_keys[v_first], p_amounts[v_first])
@@ -182,10 +187,9 @@ BEGIN
       ON CONFLICT (scope, scope_id, window_start)
       DO UPDATE SET reserved_micro = w.reserved_micro + excluded.reserved_micro;
 
-    INSERT INTO reservation (id, organization_id, key_id, amount_micro, day, month, owner, expires_at, created_at,
-                             keyed)
-      SELECT p_ids[i], p_organizations[i], p_keys[i], p_amounts[i], v_day, v_month, p_owner,
-             p_now + make_interval(secs => p_ttls[i]), p_now, p_ids[i] = ANY (v_claimed_ids)
+    INSERT INTO hold (organization_id, id, key_id, amount_micro, created_at, expires_at, keyed, owner)
+      SELECT p_organizations[i], p_ids[i], p_keys[i], p_amounts[i], p_now,
+             p_now + make_interval(secs => p_ttls[i]), p_ids[i] = ANY (v_claimed_ids), p_owner
         FROM unnest(v_admitted) i;
   END IF;
 

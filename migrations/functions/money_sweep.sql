@@ -21,8 +21,8 @@ BEGIN
 
   SELECT array_agg(o.id), array_agg(o.organization_id) INTO v_ids, v_organizations
     FROM (SELECT r.id, r.organization_id
-            FROM reservation r LEFT JOIN gateway_instance g ON g.id = r.owner
-           WHERE r.state = 'held' AND r.owner <> 'media_job'
+            FROM hold r LEFT JOIN gateway_instance g ON g.id = r.owner
+           WHERE r.owner <> 'media_job'
              AND (r.expires_at <= v_now
                   OR COALESCE(g.heartbeat_at, r.created_at) < v_now - interval '20 seconds')
            LIMIT p_limit) o;
@@ -33,7 +33,7 @@ BEGIN
 
   DELETE FROM gateway_instance g
    WHERE g.heartbeat_at < v_now - interval '1 minute'
-     AND NOT EXISTS (SELECT FROM reservation r WHERE r.state = 'held' AND r.owner = g.id);
+     AND NOT EXISTS (SELECT FROM hold r WHERE r.owner = g.id);
   RETURN COALESCE(cardinality(v_ids), 0);
 END
 $$;

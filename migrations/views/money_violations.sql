@@ -7,9 +7,7 @@ CREATE OR REPLACE VIEW money_violations AS
 
 -- The only pass over the requests of open days.
 WITH open_sums AS MATERIALIZED (
-  SELECT s.organization_id, s.key_id, s.day, s.month, s.booked_organization_id, s.held_micro, s.spent_micro,
-         s.booked_micro, s.broken_count
-    FROM ledger_open_range o, LATERAL ledger_sums(o.low, o.high) s
+  SELECT * FROM ledger_open_spending
 -- Windows that begin on this day or later, or in its month, may change; all others are complete. A reservation's window is that
 -- of the database's clock, and its id is from the clock of a process.
 ), open_since AS MATERIALIZED (
@@ -23,20 +21,20 @@ SELECT 'I1 balance is the sum of the ledger' AS invariant, organization_id::text
   FROM organization_account a
   FULL JOIN (SELECT organization_id, sum(delta_micro) AS total
                FROM (SELECT organization_id, organization_delta_micro AS delta_micro
-                       FROM ledger_entry WHERE kind <> 'charge'
+                       FROM ledger_posting
                      UNION ALL
                      SELECT organization_id, -charged_micro FROM ledger_closing
                      UNION ALL
-                     SELECT booked_organization_id, -booked_micro FROM open_sums) entries
+                     SELECT organization_id, -spent_micro FROM open_sums) entries
               GROUP BY 1) l
        USING (organization_id)
  WHERE a.organization_id IS NULL OR a.balance_micro <> COALESCE(l.total, 0)
 
 UNION ALL
-SELECT 'I2 reserved is the sum of the held reservations', organization_id::text,
+SELECT 'I2 reserved is the sum of the holds', organization_id::text,
        COALESCE(a.reserved_micro, 0) - COALESCE(h.total, 0)
   FROM organization_account a
-  FULL JOIN (SELECT organization_id, sum(amount_micro) AS total FROM reservation WHERE state = 'held' GROUP BY 1) h
+  FULL JOIN (SELECT organization_id, sum(amount_micro) AS total FROM hold GROUP BY 1) h
        USING (organization_id)
  WHERE a.organization_id IS NULL OR a.reserved_micro <> COALESCE(h.total, 0)
 
@@ -44,11 +42,16 @@ UNION ALL
 SELECT 'I3 nothing reserved beyond the balance', organization_id::text, balance_micro - reserved_micro
   FROM organization_account WHERE reserved_micro < 0 OR balance_micro < reserved_micro
 
--- I4, I5, I7: single pairs are only read when a sum says that some are broken.
+-- I4, I7: single rows are only read when a sum says that some are broken.
 UNION ALL
 SELECT v.invariant, v.subject, v.difference_micro
-  FROM ledger_open_range o, LATERAL pair_violations(o.low, o.high) v
+  FROM ledger_open_range o, LATERAL ending_violations(o.low, o.high) v
  WHERE (SELECT sum(broken_count) FROM open_sums) > 0
+
+UNION ALL
+SELECT 'I5 a reservation is held or has ended, not both', h.id::text, h.amount_micro::numeric
+  FROM hold h,
+       LATERAL (SELECT FROM ended_reservation r WHERE r.id = h.id AND r.organization_id = h.organization_id OFFSET 0) ended
 
 UNION ALL
 SELECT 'I6 a window is the sum of its reservations', scope || ' ' || scope_id || ' ' || window_start,
@@ -63,7 +66,6 @@ SELECT 'I6 a window is the sum of its reservations', scope || ' ' || scope_id ||
                     sum(r.held_micro) AS held, sum(r.spent_micro) AS spent
                FROM open_since,
                     (SELECT organization_id, key_id, day, month, held_micro, spent_micro FROM open_sums
-                      WHERE organization_id IS NOT NULL
                      UNION ALL
                      SELECT c.organization_id, c.key_id, c.day, c.month, 0, c.spent_micro
                        FROM open_since, ledger_closing_window c WHERE c.day >= open_since.month) r,
@@ -77,9 +79,8 @@ SELECT 'I6 a window is the sum of its reservations', scope || ' ' || scope_id ||
 -- over, expired jobs are not being ended.
 UNION ALL
 SELECT 'I9 no orphaned hold is older than 30 seconds', r.id::text, r.amount_micro
-  FROM reservation r LEFT JOIN gateway_instance g ON g.id = r.owner
- WHERE r.state = 'held'
-   AND CASE r.owner WHEN 'media_job' THEN r.expires_at
+  FROM hold r LEFT JOIN gateway_instance g ON g.id = r.owner
+ WHERE CASE r.owner WHEN 'media_job' THEN r.expires_at
                     ELSE LEAST(r.expires_at, COALESCE(g.heartbeat_at, r.created_at)) END
        < clock_timestamp() - interval '30 seconds'
    AND EXISTS (SELECT FROM gateway_instance s WHERE s.heartbeat_at > clock_timestamp() - interval '10 seconds'
@@ -90,7 +91,7 @@ UNION ALL
 SELECT 'I11 a key is in progress exactly while its reservation is held',
        COALESCE(d.reservation_id, r.id)::text, COALESCE(r.amount_micro, 0)::numeric
   FROM (SELECT * FROM idempotency_record WHERE state = 'in_progress') d
-  FULL JOIN (SELECT * FROM reservation WHERE state = 'held' AND keyed) r
+  FULL JOIN (SELECT * FROM hold WHERE keyed) r
        ON r.id = d.reservation_id AND r.organization_id = d.organization_id
  WHERE d.reservation_id IS NULL OR r.id IS NULL
 
@@ -99,20 +100,20 @@ UNION ALL
 SELECT 'I12 a completed key has the charge of its reservation', d.reservation_id::text,
        (d.charged_micro - COALESCE(r.charged_micro, 0))::numeric
   FROM idempotency_record d
-  LEFT JOIN reservation r ON r.id = d.reservation_id AND r.organization_id = d.organization_id
-                             AND (r.state <> 'held' OR r.owner = 'media_job')
+  LEFT JOIN hold h ON h.organization_id = d.organization_id AND h.id = d.reservation_id AND h.owner = 'media_job'
+  LEFT JOIN ended_reservation r ON r.id = d.reservation_id AND r.organization_id = d.organization_id
  WHERE d.state = 'completed'
-   AND (r.id IS NULL
-        OR d.charged_micro <> CASE r.owner WHEN 'media_job' THEN 0 ELSE COALESCE(r.charged_micro, 0) END)
+   AND ((h.id IS NULL AND r.id IS NULL)
+        OR d.charged_micro <> CASE WHEN h.id IS NOT NULL OR r.is_job THEN 0 ELSE COALESCE(r.charged_micro, 0) END)
 
--- I8: jobs of closed days are checked with their day, and held reservations are found through their index.
+-- I8: jobs of closed days are checked with their day.
 UNION ALL
 SELECT v.invariant, v.subject, v.difference_micro
   FROM ledger_open_range o, LATERAL job_violations(o.low, o.high) v
 UNION ALL
 SELECT 'I8 a job and its hold end together in matching states', r.id::text, r.amount_micro::numeric
-  FROM reservation r LEFT JOIN media_job j ON j.id = r.id AND j.organization_id = r.organization_id
- WHERE r.state = 'held' AND r.owner = 'media_job' AND j.id IS NULL
+  FROM hold r LEFT JOIN media_job j ON j.id = r.id AND j.organization_id = r.organization_id
+ WHERE r.owner = 'media_job' AND j.id IS NULL
 
 -- I10: deliveries of jobs that ended long ago, and of deleted jobs, may have been removed by retention.
 UNION ALL
@@ -135,7 +136,7 @@ SELECT 'I13 a paid purchase has one top-up of its amount, and vice versa',
   FROM (SELECT id, organization_id, provider || ':' || payment_reference AS reference, amount_micro
           FROM purchase WHERE state = 'paid') p
   FULL JOIN (SELECT organization_id, external_reference AS reference, amount_micro
-               FROM ledger_entry WHERE kind = 'topup' AND external_reference ~ '^(stripe|test):') l
+               FROM ledger_posting WHERE kind = 'topup' AND external_reference ~ '^(stripe|test):') l
        USING (organization_id, reference)
  WHERE p.id IS NULL OR p.amount_micro IS DISTINCT FROM l.amount_micro
 UNION ALL
@@ -147,7 +148,7 @@ SELECT 'I14 repayments of a purchase are booked or owed',
           FROM purchase WHERE state = 'paid') p
   FULL JOIN (SELECT organization_id, substring(external_reference FROM '^[^:]+:[^:]+') AS reference,
                     sum(organization_delta_micro) AS delta_micro
-               FROM ledger_entry
+               FROM ledger_posting
               WHERE kind IN ('refund', 'adjust') AND external_reference ~ '^(stripe|test):[^:]+:' GROUP BY 1, 2) l
        USING (organization_id, reference)
  WHERE COALESCE(p.taken_micro, 0) <> -COALESCE(l.delta_micro, 0)

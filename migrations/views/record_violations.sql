@@ -7,27 +7,24 @@ CREATE OR REPLACE VIEW record_violations AS
 -- that sweep, and just after an outage of the database none of them has renewed its lease yet.
 SELECT 'I9 no orphaned hold is older than 30 seconds' AS invariant, r.id::text AS subject,
        r.amount_micro::numeric AS difference_micro
-  FROM reservation r LEFT JOIN gateway_instance g ON g.id = r.owner
- WHERE r.state = 'held'
-   AND CASE r.owner WHEN 'media_job' THEN r.expires_at
+  FROM hold r LEFT JOIN gateway_instance g ON g.id = r.owner
+ WHERE CASE r.owner WHEN 'media_job' THEN r.expires_at
                     ELSE LEAST(r.expires_at, COALESCE(g.heartbeat_at, r.created_at)) END
        < clock_timestamp() - interval '30 seconds'
    AND NOT EXISTS (SELECT FROM gateway_instance s WHERE s.heartbeat_at > clock_timestamp() - interval '30 seconds')
 
--- I16: holds that expire have no receipt, and others that end without a charge need none.
+-- I16: holds that expire have no receipt, others that end without a charge need none, and one that is held has none yet.
 UNION ALL
 SELECT 'I16 a charge has a matching receipt', COALESCE(u.id, r.id)::text,
        (COALESCE(u.charged_micro + u.uncollected_micro, 0)
         - COALESCE(r.charged_micro + r.uncollected_micro, 0))::numeric
-  FROM reservation r FULL JOIN usage_record u ON u.id = r.id
+  FROM ended_reservation r FULL JOIN usage_record u ON u.id = r.id AND u.organization_id = r.organization_id
  WHERE CASE WHEN u.id IS NULL
             THEN r.state = 'settled'
                  AND r.ended_at >= COALESCE((SELECT max(kept_since) FROM receipt_history), '-infinity')
             WHEN r.id IS NULL THEN true
-            ELSE r.state = 'held'
-                 OR (u.organization_id, u.key_id, u.hold_micro, u.charged_micro, u.uncollected_micro)
-                    IS DISTINCT FROM
-                    (r.organization_id, r.key_id, r.amount_micro, COALESCE(r.charged_micro, 0), r.uncollected_micro)
+            ELSE (u.key_id, u.hold_micro, u.charged_micro, u.uncollected_micro)
+                 IS DISTINCT FROM (r.key_id, r.amount_micro, COALESCE(r.charged_micro, 0), r.uncollected_micro)
        END
 
 UNION ALL

@@ -18,6 +18,8 @@ const RELEASED_WITHIN_MS = allowedMs(30_000);
 
 interface Death {
   readonly owner: string;
+  /** Its holds. */
+  readonly ids: readonly string[];
   /** By the clock of the database. */
   readonly atMs: number;
 }
@@ -59,13 +61,13 @@ describe('kill -9 of a gateway with 64 requests in flight', () => {
   /** There is one gateway at a time, so an instance with holds that is not known as dead is the running one. */
   async function findHolder(known: readonly Death[]): Promise<Death | null> {
     const [row] = await operator.rows<Death>(
-      `SELECT owner, extract(epoch FROM clock_timestamp()) * 1000 AS "atMs"
-         FROM reservation
-        WHERE state = 'held' AND owner <> ALL ($1)
+      `SELECT owner, array_agg(id) AS ids, extract(epoch FROM clock_timestamp()) * 1000 AS "atMs"
+         FROM hold
+        WHERE owner <> ALL ($1)
           -- Its last statements have ended, so the holds stay.
           AND NOT EXISTS (SELECT FROM pg_stat_activity
                            WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid())
-        LIMIT 1`,
+        GROUP BY owner LIMIT 1`,
       [known.map(({ owner }) => owner)],
     );
     return row === undefined ? null : { ...row, atMs: Number(row.atMs) };
@@ -122,10 +124,10 @@ describe('kill -9 of a gateway with 64 requests in flight', () => {
     expect(await operator.violations()).toEqual([]);
   }, 600_000);
 
-  async function readOrphans({ owner, atMs }: Death): Promise<{ count: number; oldestMs: number }> {
+  async function readOrphans({ ids, atMs }: Death): Promise<{ count: number; oldestMs: number }> {
     const rows = await operator.rows<{ ended_at: Date }>(
-      `SELECT ended_at FROM reservation WHERE owner = $1 AND state = 'expired'`,
-      [owner],
+      `SELECT ended_at FROM reservation WHERE id = ANY ($1) AND state = 'expired'`,
+      [ids],
     );
     return { count: rows.length, oldestMs: Math.max(...rows.map((row) => row.ended_at.getTime() - atMs)) };
   }

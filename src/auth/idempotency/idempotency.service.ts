@@ -89,7 +89,7 @@ const LOOK_UP = `
            AND (r.expires_at <= clock_timestamp()
                 OR COALESCE(g.heartbeat_at, r.created_at) < clock_timestamp() - interval '20 seconds') AS abandoned
     FROM idempotency_record d
-    LEFT JOIN reservation r ON d.state = 'in_progress' AND r.id = d.reservation_id
+    LEFT JOIN hold r ON d.state = 'in_progress' AND r.organization_id = d.organization_id AND r.id = d.reservation_id
     LEFT JOIN gateway_instance g ON g.id = r.owner
    WHERE d.organization_id = $1 AND d.operation = $2 AND d.key = $3
      AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())`;

@@ -24,7 +24,7 @@ const HEARTBEAT = `
 /** A lease that still owns a hold is kept until it expires: its age shows since when the hold is orphaned. */
 const REMOVE = `
   DELETE FROM gateway_instance g
-   WHERE g.id = $1 AND NOT EXISTS (SELECT FROM reservation r WHERE r.state = 'held' AND r.owner = g.id)`;
+   WHERE g.id = $1 AND NOT EXISTS (SELECT FROM hold h WHERE h.owner = g.id)`;
 
 /** Pause after a failed heartbeat; shorter than the regular one because a lost lease orphans holds. */
 const RETRY_MS = 1_000;

@@ -65,9 +65,10 @@ const READ = `
   SELECT completed_at, duration_ms, violation_count, violations, failed_at, failure, next_due_at,
          (extract(epoch FROM clock_timestamp() - next_due_at) * 1000)::double precision AS due_for_ms,
          (extract(epoch FROM clock_timestamp() - completed_at) * 1000)::double precision AS age_ms,
-         (SELECT min(day_of_id(oldest.id))::text
-            FROM ledger_open_range o,
-                 LATERAL (SELECT r.id FROM reservation r WHERE r.id BETWEEN o.low AND o.high ORDER BY r.id LIMIT 1) oldest
+         (SELECT LEAST(min(day_of_id(ended.id)), (SELECT min(day_of_id(h.id)) FROM hold h))::text
+            FROM ledger_open_range o
+            LEFT JOIN LATERAL (SELECT r.id FROM ended_reservation r WHERE r.id BETWEEN o.low AND o.high
+                                ORDER BY r.id LIMIT 1) ended ON true
          ) AS oldest_open_day
     FROM ledger_audit`;
 const LOCK = `SELECT pg_try_advisory_xact_lock(hashtext('ledger_audit')) AS is_locked`;

@@ -78,7 +78,8 @@ const READ_DAYS = `
           UNION
           SELECT generate_series(
                    COALESCE((SELECT (max(c.day) + 1)::timestamp FROM ledger_day c WHERE c.closed_at IS NOT NULL),
-                            (SELECT day_of_id(r.id)::timestamp FROM reservation r ORDER BY r.id LIMIT 1)),
+                            LEAST((SELECT day_of_id(r.id) FROM ended_reservation r ORDER BY r.id LIMIT 1),
+                                  (SELECT min(day_of_id(h.id)) FROM hold h))::timestamp),
                    (clock_timestamp() AT TIME ZONE 'UTC')::date, interval '1 day')::date) d
     LEFT JOIN ledger_day k ON k.day = d.day
    ORDER BY COALESCE(k.verified_at, '-infinity'), d.day DESC`;

@@ -13,10 +13,12 @@ const LOCK = `SELECT pg_try_advisory_xact_lock(hashtext('ledger_closing')) AS is
 /** The days with requests that are old enough and open, the oldest one first. */
 const FIND_DAYS = `
   SELECT d.day::date::text AS day
-    FROM generate_series((SELECT day_of_id(r.id) FROM reservation r ORDER BY r.id LIMIT 1)::timestamp,
+    FROM generate_series(LEAST((SELECT day_of_id(r.id) FROM ended_reservation r ORDER BY r.id LIMIT 1),
+                               (SELECT min(day_of_id(h.id)) FROM hold h))::timestamp,
                          (clock_timestamp() AT TIME ZONE 'UTC')::date - $1::integer - 1, interval '1 day') d (day)
    WHERE NOT EXISTS (SELECT FROM ledger_day c WHERE c.day = d.day::date AND c.closed_at IS NOT NULL)
-     AND EXISTS (SELECT FROM reservation r WHERE r.id BETWEEN first_id_of(d.day::date) AND last_id_of(d.day::date))
+     AND (EXISTS (SELECT FROM ended_reservation r WHERE r.id BETWEEN first_id_of(d.day::date) AND last_id_of(d.day::date))
+          OR EXISTS (SELECT FROM hold h WHERE h.id BETWEEN first_id_of(d.day::date) AND last_id_of(d.day::date)))
    ORDER BY 1`;
 const MAX_LOGGED_VIOLATIONS = 20;
 

@@ -58,15 +58,11 @@ const STATE = `
                             AND w.window_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
    WHERE a.organization_id = $1`;
 
-/**
- * Uses `reservation_held_index`, which has the open holds of all organizations: few rows, and one index less to maintain
- * per request.
- */
 const HOLDS = `
   SELECT id, owner = 'media_job' AS is_job, key_id, amount_micro::text AS amount, created_at,
          ${textOfTime('created_at')} AS position
-    FROM reservation
-   WHERE state = 'held' AND organization_id = $1
+    FROM hold
+   WHERE organization_id = $1
      AND ($2::timestamptz IS NULL OR (created_at, id) < ($2::timestamptz, $3::uuid))
    ORDER BY created_at DESC, id DESC LIMIT $4`;
 
@@ -166,18 +162,15 @@ export class AccountStatementRepository {
   }
 }
 
-/**
- * Uses `ledger_entry_organization_index`, or for entries other than charges `ledger_entry_movement_index`, whose condition
- * must be literal for the planner to recognize it.
- */
+/** Reads no charges for another kind. The condition must be literal for the planner to recognize it. */
 function ledgerQuery({ kind }: LedgerFilter): string {
   const ofKind = kind === undefined ? '' : `AND l.kind = $7 ${kind === 'charge' ? '' : `AND l.kind <> 'charge'`}`;
   return `
     SELECT l.id::text AS id, l.kind, l.organization_delta_micro::text AS delta,
-           l.balance_after_micro::text AS balance_after, l.reservation_id, r.owner = 'media_job' AS is_job, r.key_id,
+           l.balance_after_micro::text AS balance_after, l.reservation_id, l.is_job, l.key_id,
            p.id AS purchase_id, l.external_reference AS reference, l.created_at,
            ${textOfTime('l.created_at')} AS position
-      FROM ledger_entry l LEFT JOIN reservation r ON r.id = l.reservation_id
+      FROM ledger_entry l
       LEFT JOIN purchase p ON l.kind <> 'charge' AND p.organization_id = l.organization_id
                           AND p.provider = split_part(l.external_reference, ':', 1)
                           AND p.payment_reference = split_part(l.external_reference, ':', 2)

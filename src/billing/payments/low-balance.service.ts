@@ -22,8 +22,8 @@ const REARM = `
     FROM organization_account a
    WHERE a.organization_id = s.organization_id AND s.low_balance_notified_at IS NOT NULL
      AND a.balance_micro - a.reserved_micro >= s.low_balance_threshold_micro
-     AND EXISTS (SELECT FROM ledger_entry l
-                  WHERE l.organization_id = s.organization_id AND l.kind <> 'charge' AND l.kind IN ('topup', 'adjust')
+     AND EXISTS (SELECT FROM ledger_posting l
+                  WHERE l.organization_id = s.organization_id AND l.kind IN ('topup', 'adjust')
                     AND l.organization_delta_micro > 0 AND l.created_at > s.low_balance_notified_at)`;
 
 /**

@@ -20,6 +20,7 @@ import { DeploymentIdentity1797110000000 } from '../../../migrations/17971100000
 import { JobTraces1797120000000 } from '../../../migrations/1797120000000-job-traces';
 import { DayPartitions1797130000000 } from '../../../migrations/1797130000000-day-partitions';
 import { ReceiptsByDay1797140000000 } from '../../../migrations/1797140000000-receipts-by-day';
+import { EndedReservations1797300000000 } from '../../../migrations/1797300000000-ended-reservations';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -46,4 +47,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   JobTraces1797120000000,
   DayPartitions1797130000000,
   ReceiptsByDay1797140000000,
+  EndedReservations1797300000000,
 ];

@@ -22,7 +22,7 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
   [
     'I1',
     'a top-up without balance',
-    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference) VALUES ($1, 'topup', 'cash', 'organization', 5, 5, 'forged')`,
+    `INSERT INTO ledger_posting (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference) VALUES ($1, 'topup', 'cash', 'organization', 5, 5, 'forged')`,
   ],
   ['I1', 'an account removed', `DELETE FROM organization_account WHERE organization_id = $1`],
   [
@@ -30,33 +30,52 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
     'a leaked hold',
     `UPDATE organization_account SET reserved_micro = reserved_micro + 1 WHERE organization_id = $1`,
   ],
-  ['I2', 'a hold that vanished', `DELETE FROM reservation WHERE organization_id = $1 AND state = 'held'`],
+  ['I2', 'a hold that vanished', `DELETE FROM hold WHERE organization_id = $1`],
   [
     'I3',
     'more reserved than there is',
     `UPDATE organization_account SET reserved_micro = balance_micro + 1 WHERE organization_id = $1`,
   ],
   ['I3', 'a negative reserve', `UPDATE organization_account SET reserved_micro = -1 WHERE organization_id = $1`],
-  ['I4', 'a settlement without its charge', `DELETE FROM ledger_entry WHERE organization_id = $1 AND kind = 'charge'`],
   [
-    'I4',
+    'I1',
+    'a settlement that vanished',
+    `DELETE FROM ended_reservation WHERE organization_id = $1 AND state = 'settled'`,
+  ],
+  [
+    'I1',
     'a charge of another amount',
-    `UPDATE ledger_entry SET amount_micro = amount_micro + 1 WHERE organization_id = $1 AND kind = 'charge'`,
+    `UPDATE ended_reservation SET charged_micro = charged_micro + 1 WHERE organization_id = $1 AND state = 'settled'`,
+  ],
+  [
+    'I1',
+    'a charge booked to another organization',
+    `UPDATE ended_reservation SET organization_id = gen_random_uuid() WHERE organization_id = $1 AND state = 'settled'`,
+  ],
+  [
+    'I1',
+    'a charge that no balance knows',
+    `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, charged_micro, uncollected_micro, entry_id, created_at, ended_at, is_job) VALUES (gen_random_uuid(), $1, $2, 'settled', 5, 5, 0, 1, now(), now(), false)`,
   ],
   [
     'I4',
-    'a charge booked to another organization',
-    `UPDATE ledger_entry SET organization_id = gen_random_uuid() WHERE organization_id = $1 AND kind = 'charge'`,
+    'a settlement without its entry',
+    `UPDATE ended_reservation SET entry_id = NULL WHERE organization_id = $1 AND state = 'settled'`,
   ],
   [
-    'I5',
+    'I4',
     'a charge of a released reservation',
-    `UPDATE reservation SET state = 'released', charged_micro = NULL WHERE organization_id = $1 AND state = 'settled'`,
+    `UPDATE ended_reservation SET state = 'released' WHERE organization_id = $1 AND state = 'settled'`,
+  ],
+  [
+    'I4',
+    'an entry of a released reservation',
+    `UPDATE ended_reservation SET entry_id = 1 WHERE organization_id = $1 AND state = 'released'`,
   ],
   [
     'I5',
-    'a charge without a reservation',
-    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, reservation_id) VALUES ($1, 'charge', 'organization', 'revenue', 5, -5, gen_random_uuid())`,
+    'an ended reservation that is held again',
+    `INSERT INTO hold (organization_id, id, key_id, amount_micro, created_at, expires_at, keyed, owner) SELECT organization_id, id, key_id, amount_micro, created_at, now(), false, '' FROM ended_reservation WHERE organization_id = $1 AND state = 'settled'`,
   ],
   ['I6', 'spending missing from a window', `UPDATE spend_window SET spent_micro = spent_micro - 1 WHERE scope_id = $1`],
   [
@@ -78,47 +97,42 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
   [
     'I9',
     'a hold whose owner died',
-    `UPDATE gateway_instance SET heartbeat_at = clock_timestamp() - interval '31 seconds' WHERE id = (SELECT owner FROM reservation WHERE organization_id = $1 LIMIT 1)`,
+    `UPDATE gateway_instance SET heartbeat_at = clock_timestamp() - interval '31 seconds' WHERE id = (SELECT owner FROM hold WHERE organization_id = $1 LIMIT 1)`,
   ],
   [
     'I9',
     'a hold long overdue',
-    `UPDATE reservation SET expires_at = clock_timestamp() - interval '31 seconds' WHERE organization_id = $1 AND state = 'held'`,
+    `UPDATE hold SET expires_at = clock_timestamp() - interval '31 seconds' WHERE organization_id = $1`,
   ],
 ];
 
 const FORBIDDEN: readonly (readonly [name: string, statement: string])[] = [
-  ['a ledger entry changed', `UPDATE ledger_entry SET amount_micro = 1 WHERE organization_id = $1`],
-  ['a ledger entry removed', `DELETE FROM ledger_entry WHERE organization_id = $1`],
-  ['the ledger emptied', `TRUNCATE ledger_entry`],
+  ['a posting changed', `UPDATE ledger_posting SET amount_micro = 1 WHERE organization_id = $1`],
+  ['a posting removed', `DELETE FROM ledger_posting WHERE organization_id = $1`],
+  ['the postings emptied', `TRUNCATE ledger_posting`],
   [
-    'an ended reservation held again',
-    `UPDATE reservation SET state = 'held', charged_micro = NULL, ended_at = NULL WHERE organization_id = $1 AND state = 'settled'`,
+    'an ended reservation of another state',
+    `UPDATE ended_reservation SET state = 'expired' WHERE organization_id = $1 AND state = 'released'`,
   ],
   [
     'an ended reservation charged again',
-    `UPDATE reservation SET charged_micro = charged_micro + 1 WHERE organization_id = $1 AND state = 'settled'`,
+    `UPDATE ended_reservation SET charged_micro = charged_micro + 1 WHERE organization_id = $1 AND state = 'settled'`,
   ],
-  [
-    'a hold made larger',
-    `UPDATE reservation SET amount_micro = amount_micro + 1 WHERE organization_id = $1 AND state = 'held'`,
-  ],
-  [
-    'a hold moved to another window',
-    `UPDATE reservation SET day = day + 1 WHERE organization_id = $1 AND state = 'held'`,
-  ],
+  ['an ended reservation removed', `DELETE FROM ended_reservation WHERE organization_id = $1`],
+  ['a hold made larger', `UPDATE hold SET amount_micro = amount_micro + 1 WHERE organization_id = $1`],
+  ['a hold moved to another window', `UPDATE hold SET created_at = created_at + '1 day' WHERE organization_id = $1`],
   [
     'a hold moved to another organization',
-    `UPDATE reservation SET organization_id = gen_random_uuid() WHERE organization_id = $1 AND state = 'held'`,
+    `UPDATE hold SET organization_id = gen_random_uuid() WHERE organization_id = $1`,
   ],
-  ['a hold removed', `DELETE FROM reservation WHERE organization_id = $1 AND state = 'held'`],
+  ['a hold removed', `DELETE FROM hold WHERE organization_id = $1`],
   [
     'a settlement without a charge',
-    `UPDATE reservation SET state = 'settled', ended_at = now() WHERE organization_id = $1 AND state = 'held'`,
+    `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, uncollected_micro, created_at, ended_at, is_job) VALUES (gen_random_uuid(), $1, $2, 'settled', 5, 0, now(), now(), false)`,
   ],
   [
     'a release with a charge',
-    `UPDATE reservation SET state = 'released', charged_micro = 1, ended_at = now() WHERE organization_id = $1 AND state = 'held'`,
+    `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, charged_micro, uncollected_micro, entry_id, created_at, ended_at, is_job) VALUES (gen_random_uuid(), $1, $2, 'released', 5, 1, 0, 1, now(), now(), false)`,
   ],
   [
     'a negative balance',
@@ -132,23 +146,27 @@ const FORBIDDEN: readonly (readonly [name: string, statement: string])[] = [
   ['a negative window', `UPDATE spend_window SET spent_micro = -1 WHERE scope_id = $1`],
   [
     'a second charge',
-    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, reservation_id) SELECT organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, reservation_id FROM ledger_entry WHERE organization_id = $1 AND kind = 'charge'`,
+    `INSERT INTO ended_reservation SELECT * FROM ended_reservation WHERE organization_id = $1 AND state = 'settled'`,
   ],
   [
     'a payment credited twice',
-    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference) SELECT organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference FROM ledger_entry WHERE organization_id = $1 AND kind = 'topup'`,
+    `INSERT INTO ledger_posting (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference) SELECT organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference FROM ledger_posting WHERE organization_id = $1 AND kind = 'topup'`,
   ],
   [
     'a charge that credits',
-    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, reservation_id) VALUES ($1, 'charge', 'organization', 'revenue', 5, 5, gen_random_uuid())`,
+    `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, charged_micro, uncollected_micro, created_at, ended_at, is_job) VALUES (gen_random_uuid(), $1, $2, 'settled', 5, -1, 0, now(), now(), false)`,
+  ],
+  [
+    'a charge that is no entry',
+    `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, charged_micro, uncollected_micro, created_at, ended_at, is_job) VALUES (gen_random_uuid(), $1, $2, 'settled', 5, 5, 0, now(), now(), false)`,
   ],
   [
     'an entry of nothing',
-    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference) VALUES ($1, 'topup', 'cash', 'organization', 0, 0, 'zero')`,
+    `INSERT INTO ledger_posting (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference) VALUES ($1, 'topup', 'cash', 'organization', 0, 0, 'zero')`,
   ],
   [
     'a top-up without a reference',
-    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro) VALUES ($1, 'topup', 'cash', 'organization', 5, 5)`,
+    `INSERT INTO ledger_posting (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro) VALUES ($1, 'topup', 'cash', 'organization', 5, 5)`,
   ],
 ];
 
@@ -200,9 +218,10 @@ describe('the auditor', () => {
         ALTER TABLE organization_account DROP CONSTRAINT organization_account_available_check,
                                          DROP CONSTRAINT organization_account_reserved_check;
         ALTER TABLE spend_window DROP CONSTRAINT spend_window_spent_check, DROP CONSTRAINT spend_window_reserved_check;
-        ALTER TABLE reservation DISABLE TRIGGER USER;
-        ALTER TABLE ledger_entry DISABLE TRIGGER USER;
-        ALTER TABLE ledger_entry DROP CONSTRAINT ledger_entry_delta_check`);
+        ALTER TABLE hold DISABLE TRIGGER USER;
+        ALTER TABLE ended_reservation DISABLE TRIGGER USER;
+        ALTER TABLE ended_reservation DROP CONSTRAINT ended_reservation_charge_check,
+                                      DROP CONSTRAINT ended_reservation_entry_check`);
       const { rowCount } = await run(client, statement);
       expect(rowCount).toBeGreaterThan(0);
       const { rows } = await client.query<{ invariant: string }>('SELECT invariant FROM money_violations');
@@ -214,7 +233,7 @@ describe('the auditor', () => {
   it.each(FORBIDDEN)('the database refuses %s', async (_name, statement) => {
     await inSandbox(pool, async (client) => {
       await expect(run(client, statement)).rejects.toMatchObject({
-        code: expect.stringMatching(/^23(514|505)$/),
+        code: expect.stringMatching(/^23(502|514|505)$/),
       });
     });
   });

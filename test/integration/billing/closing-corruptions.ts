@@ -5,26 +5,27 @@ export type Rows = Readonly<
 
 /** Corruptions such as those of a bug, a manual repair or a damaged copy. `:closed` is a request of a closed day. */
 export const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, statement: string])[] = [
-  ['I4', 'a charge of a closed day deleted', `DELETE FROM ledger_entry WHERE reservation_id = ':closed'`],
   [
     'I4',
-    'a charge of a closed day changed',
-    `UPDATE ledger_entry SET amount_micro = amount_micro + 1, organization_delta_micro = organization_delta_micro - 1
-      WHERE reservation_id = ':closed'`,
+    'a charge of a closed day without its entry',
+    `UPDATE ended_reservation SET entry_id = NULL, balance_after_micro = NULL WHERE id = ':closed'`,
   ],
-  ['I5', 'a reservation of a closed day deleted', `DELETE FROM reservation WHERE id = ':closed'`],
+  [
+    'I4',
+    'a charge of a closed day that was not settled',
+    `UPDATE ended_reservation SET state = 'released' WHERE id = ':closed'`,
+  ],
   [
     'I5',
-    'a charge added to a closed day',
-    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
-                               organization_delta_micro, reservation_id)
-     VALUES (':organization', 'charge', 'organization', 'revenue', 5, -5, first_id_of(':day'))`,
+    'a request of a closed day that is held again',
+    `INSERT INTO hold (organization_id, id, key_id, amount_micro, created_at, expires_at, keyed, owner)
+     SELECT organization_id, id, key_id, amount_micro, created_at, now(), false, 'late'
+       FROM ended_reservation WHERE id = ':closed'`,
   ],
   [
     'I7',
     'a job of a closed day charged more than it held',
-    `ALTER TABLE reservation DROP CONSTRAINT reservation_job_charge_check;
-     UPDATE reservation SET owner = 'media_job', amount_micro = charged_micro - 1 WHERE id = ':closed'`,
+    `UPDATE ended_reservation SET is_job = true, amount_micro = charged_micro - 1 WHERE id = ':closed'`,
   ],
   [
     'I8',
@@ -33,39 +34,43 @@ export const CORRUPTIONS: readonly (readonly [invariant: string, planted: string
                             settings, route, metadata, next_run_at, created_at, expires_at)
      VALUES (':closed', ':organization', ':key', 'video', 'm', 9, 9, '{}', '{}', '{}', '{}', now(), now(), now())`,
   ],
-  [
-    'I22',
-    'a request of a closed day deleted with its charge',
-    `DELETE FROM reservation WHERE id = ':closed'; DELETE FROM ledger_entry WHERE reservation_id = ':closed'`,
-  ],
+  ['I22', 'a request of a closed day deleted', `DELETE FROM ended_reservation WHERE id = ':closed'`],
   [
     'I22',
     'a request added to a closed day',
-    `INSERT INTO reservation SELECT (jsonb_populate_record(r, jsonb_build_object('id', first_id_of(':day')))).*
-       FROM reservation r WHERE state = 'released' AND day = ':day' LIMIT 1`,
+    `INSERT INTO ended_reservation
+     SELECT (jsonb_populate_record(r, jsonb_build_object('id', first_id_of(':day')))).*
+       FROM ended_reservation r
+      WHERE state = 'released' AND id BETWEEN first_id_of(':day') AND last_id_of(':day') LIMIT 1`,
   ],
   [
     'I22',
-    'a request of a closed day and its charge raised together',
-    `UPDATE reservation SET charged_micro = charged_micro + 1 WHERE id = ':closed';
-     UPDATE ledger_entry SET amount_micro = amount_micro + 1, organization_delta_micro = organization_delta_micro - 1
-      WHERE reservation_id = ':closed'`,
+    'a charge added to a closed day',
+    `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, charged_micro, uncollected_micro,
+                                    entry_id, created_at, ended_at, is_job)
+     VALUES (first_id_of(':day'), ':organization', ':key', 'settled', 5, 5, 0, 1, ':day', ':day', false)`,
   ],
-  ['I22', 'a time of a closed day changed', `UPDATE reservation SET ended_at = now() WHERE id = ':closed'`],
+  [
+    'I22',
+    'a charge of a closed day raised',
+    `UPDATE ended_reservation SET charged_micro = charged_micro + 1 WHERE id = ':closed'`,
+  ],
+  ['I22', 'a time of a closed day changed', `UPDATE ended_reservation SET ended_at = now() WHERE id = ':closed'`],
   [
     'I22',
     'a request of a closed day with another key',
-    `UPDATE reservation SET key_id = ':other' WHERE id = ':closed'`,
+    `UPDATE ended_reservation SET key_id = ':other' WHERE id = ':closed'`,
   ],
   [
     'I22',
     'a hold of a closed day that ended otherwise',
-    `UPDATE reservation SET state = 'expired' WHERE day = ':day' AND state = 'released'`,
+    `UPDATE ended_reservation SET state = 'expired'
+      WHERE id BETWEEN first_id_of(':day') AND last_id_of(':day') AND state = 'released'`,
   ],
   [
     'I22',
     'an uncollected amount of a closed day changed',
-    `UPDATE reservation SET uncollected_micro = 1 WHERE id = ':closed'`,
+    `UPDATE ended_reservation SET uncollected_micro = 1 WHERE id = ':closed'`,
   ],
   ['I22', 'a checksum changed', `UPDATE ledger_closing SET checksum = checksum + 1 WHERE day = ':day'`],
   [
@@ -81,7 +86,8 @@ export const CORRUPTIONS: readonly (readonly [invariant: string, planted: string
   [
     'I2',
     'a hold in a closed day',
-    `UPDATE reservation SET state = 'held', charged_micro = NULL, ended_at = NULL WHERE id = ':closed'`,
+    `INSERT INTO hold (organization_id, id, key_id, amount_micro, created_at, expires_at, keyed, owner)
+     VALUES (':organization', last_id_of(':day'), ':key', 5, ':day', now(), false, 'late')`,
   ],
   [
     'I1',
@@ -109,16 +115,21 @@ export const CORRUPTIONS: readonly (readonly [invariant: string, planted: string
   [
     'I21',
     'a balance of an entry of a closed day changed',
-    `UPDATE ledger_entry SET balance_after_micro = balance_after_micro + 1 WHERE reservation_id = ':closed'`,
+    `UPDATE ended_reservation SET balance_after_micro = balance_after_micro + 1 WHERE id = ':closed'`,
   ],
   [
     'I21',
     'a balance of an entry of a closed day removed',
-    `UPDATE ledger_entry SET balance_after_micro = NULL WHERE reservation_id = ':closed'`,
+    `UPDATE ended_reservation SET balance_after_micro = NULL WHERE id = ':closed'`,
   ],
   ['I1', 'a balance changed', `UPDATE organization_account SET balance_micro = balance_micro + 1`],
-  ['I4', 'a charge of an open day deleted', `DELETE FROM ledger_entry WHERE reservation_id = ':open'`],
-  ['I5', 'a reservation of an open day deleted', `DELETE FROM reservation WHERE id = ':open'`],
+  [
+    'I4',
+    'a charge of an open day without its entry',
+    `UPDATE ended_reservation SET entry_id = NULL WHERE id = ':open'`,
+  ],
+  ['I1', 'a charge of an open day deleted', `DELETE FROM ended_reservation WHERE id = ':open'`],
+  ['I1', 'a posting deleted', `DELETE FROM ledger_posting WHERE organization_id = ':organization'`],
   [
     'I6',
     'a window of an open day changed',
@@ -133,13 +144,13 @@ export const CORRUPTIONS: readonly (readonly [invariant: string, planted: string
   [
     'I21',
     'a balance of an entry of an open day changed',
-    `UPDATE ledger_entry SET balance_after_micro = balance_after_micro + 1 WHERE reservation_id = ':open'`,
+    `UPDATE ended_reservation SET balance_after_micro = balance_after_micro + 1 WHERE id = ':open'`,
   ],
   [
     'I21',
     'the balance of the latest entry changed',
-    `UPDATE ledger_entry SET balance_after_micro = balance_after_micro + 1
-      WHERE id IN (SELECT max(id) FROM ledger_entry GROUP BY organization_id)`,
+    `UPDATE ended_reservation SET balance_after_micro = balance_after_micro + 1
+      WHERE entry_id IN (SELECT max(id) FROM ledger_entry GROUP BY organization_id)`,
   ],
 ];
 
@@ -151,12 +162,13 @@ export const FORBIDDEN: readonly (readonly [name: string, statement: string])[] 
   ['a void of an id of a closed day', `SELECT money_void(ARRAY[first_id_of(':day')], '{:other}', '{:owned}', 'late')`],
   [
     'a charge in a closed day',
-    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
-                               organization_delta_micro, reservation_id)
-     VALUES (':organization', 'charge', 'organization', 'revenue', 5, -5, first_id_of(':day'))`,
+    `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, charged_micro, uncollected_micro,
+                                    entry_id, created_at, ended_at, is_job)
+     VALUES (first_id_of(':day'), ':organization', ':key', 'settled', 5, 5, 0, 1, ':day', now(), false)`,
   ],
-  ['a request of a closed day changed', `UPDATE reservation SET ended_at = now() WHERE id = ':closed'`],
-  ['a request of a closed day deleted', `DELETE FROM reservation WHERE id = ':closed'`],
+  ['a request of a closed day changed', `UPDATE ended_reservation SET ended_at = now() WHERE id = ':closed'`],
+  ['a request of a closed day deleted', `DELETE FROM ended_reservation WHERE id = ':closed'`],
+  ['all requests emptied', `TRUNCATE ended_reservation`],
   ['a closing changed', `UPDATE ledger_closing SET charged_micro = 0`],
   ['a closing deleted', `DELETE FROM ledger_closing`],
   ['the closings emptied', `TRUNCATE ledger_closing`],
@@ -166,10 +178,17 @@ export const FORBIDDEN: readonly (readonly [name: string, statement: string])[] 
 
 /** Disables what refuses the corruptions. */
 export const UNLOCKED = [
-  'reservation',
-  'ledger_entry',
+  'hold',
+  'ended_reservation',
+  'ledger_posting',
   'ledger_day',
   'ledger_closing',
   'ledger_closing_window',
   'media_job',
-].map((table) => `ALTER TABLE ${table} DISABLE TRIGGER USER`);
+]
+  .map((table) => `ALTER TABLE ${table} DISABLE TRIGGER USER`)
+  .concat(
+    ['charge', 'uncollected', 'entry', 'job'].map(
+      (rule) => `ALTER TABLE ended_reservation DROP CONSTRAINT ended_reservation_${rule}_check`,
+    ),
+  );

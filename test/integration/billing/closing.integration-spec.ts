@@ -149,7 +149,7 @@ describe('closed days of the ledger', () => {
   it('leave the balances of open entries to be verified in turn: an audit soon finds a changed one', async () => {
     const change = (by: number) =>
       inUnlocked(
-        `UPDATE ledger_entry SET balance_after_micro = balance_after_micro + ${by} WHERE reservation_id = '${rows.open}'`,
+        `UPDATE ended_reservation SET balance_after_micro = balance_after_micro + ${by} WHERE id = '${rows.open}'`,
       );
     const spy = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     await change(1);
@@ -165,14 +165,9 @@ describe('closed days of the ledger', () => {
 
   it('are verified in turn: an audit soon finds a changed request, and all report it until it is restored', async () => {
     const change = async (by: number) => {
-      const client = await pool.connect();
-      await client.query('BEGIN; ALTER TABLE ledger_entry DISABLE TRIGGER USER');
-      await client.query(
-        `UPDATE ledger_entry SET created_at = created_at + make_interval(secs => $2) WHERE reservation_id = $1`,
-        [rows.closed, by],
+      await inUnlocked(
+        `UPDATE ended_reservation SET ended_at = ended_at + make_interval(secs => ${by}) WHERE id = '${rows.closed}'`,
       );
-      await client.query('ALTER TABLE ledger_entry ENABLE TRIGGER USER; COMMIT');
-      client.release();
     };
     const auditUntil = async (isSo: (state: string) => boolean): Promise<LedgerAuditService> => {
       for (let runs = 0; runs < DAYS; runs++) {
@@ -226,7 +221,7 @@ describe('closed days of the ledger', () => {
     await settle(account, hold);
     const changeBalance = (by: number) =>
       inUnlocked(
-        `UPDATE ledger_entry SET balance_after_micro = balance_after_micro + ${by} WHERE reservation_id = '${hold.id}'`,
+        `UPDATE ended_reservation SET balance_after_micro = balance_after_micro + ${by} WHERE id = '${hold.id}'`,
       );
     const next = reserveCommand(account, 9n);
     await engine.reservations.reserve(next);
@@ -240,6 +235,8 @@ describe('closed days of the ledger', () => {
     expect((await startAudit().run()).state).toBe('failed');
     await changeBalance(-1);
     expect(await close()).toEqual(['closed']);
+    // The day of the next request may have been reported as well, until it is verified again.
+    for (let runs = 0; runs < 5; runs++) await startAudit().run();
     expect((await startAudit().run()).state).toBe('ok');
     errors.mockRestore();
   });
@@ -247,8 +244,8 @@ describe('closed days of the ledger', () => {
   async function inUnlocked(statement: string): Promise<void> {
     const client = await pool.connect();
     await client.query(
-      `BEGIN; ALTER TABLE ledger_entry DISABLE TRIGGER USER; ${statement};
-       ALTER TABLE ledger_entry ENABLE TRIGGER USER; COMMIT`,
+      `BEGIN; ALTER TABLE ended_reservation DISABLE TRIGGER USER; ${statement};
+       ALTER TABLE ended_reservation ENABLE TRIGGER USER; COMMIT`,
     );
     client.release();
   }

@@ -29,23 +29,19 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
     'a balance changed',
     `UPDATE organization_account SET balance_micro = balance_micro + 1 WHERE organization_id = ':organization'`,
   ],
-  ['I1', 'a top-up deleted', `DELETE FROM ledger_entry WHERE kind = 'topup' AND organization_id = ':organization'`],
+  ['I1', 'a top-up deleted', `DELETE FROM ledger_posting WHERE kind = 'topup' AND organization_id = ':organization'`],
   [
     'I2',
     'a leaked hold',
     `UPDATE organization_account SET reserved_micro = reserved_micro + 1 WHERE organization_id = ':organization'`,
   ],
+  ['I1', 'a charge changed', `UPDATE ended_reservation SET charged_micro = 1 WHERE id = ':first'`],
   [
-    'I4',
-    'a charge changed',
-    `UPDATE ledger_entry SET amount_micro = 1, organization_delta_micro = -1 WHERE reservation_id = ':first'`,
-  ],
-  [
-    'I4',
+    'I1',
     'a charge of another organization',
-    `UPDATE ledger_entry SET organization_id = ':other' WHERE reservation_id = ':first'`,
+    `UPDATE ended_reservation SET organization_id = ':other' WHERE id = ':first'`,
   ],
-  ['I5', 'a charge without its reservation', `DELETE FROM reservation WHERE id = ':first'`],
+  ['I16', 'a receipt without its charge', `DELETE FROM ended_reservation WHERE id = ':first'`],
   ['I6', 'a window changed', `UPDATE spend_window SET spent_micro = spent_micro + 1 WHERE scope_id = ':organization'`],
   ['I8', 'a job with another cost', `UPDATE media_job SET cost_micro = cost_micro - 1 WHERE id = ':job'`],
   ['I10', 'a webhook deleted', `DELETE FROM webhook_delivery WHERE job_id = ':job'`],
@@ -58,7 +54,7 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
     'I9',
     'an orphaned hold while no gateway runs',
     `WITH gone AS (DELETE FROM gateway_instance)
-     UPDATE reservation SET created_at = now() - interval '1 hour' WHERE id = ':held'`,
+     UPDATE hold SET created_at = now() - interval '1 hour' WHERE id = ':held'`,
   ],
   ['I16', 'a receipt deleted', `DELETE FROM usage_record WHERE id = ':first'`],
   ['I16', 'the receipt of a job deleted', `DELETE FROM usage_record WHERE id = ':job'`],
@@ -68,7 +64,11 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
     `UPDATE usage_record SET charged_micro = charged_micro + 1 WHERE id = ':first'`,
   ],
   ['I16', 'a receipt with less uncollected', `UPDATE usage_record SET uncollected_micro = 0 WHERE id = ':poor'`],
-  ['I16', 'a reservation with less uncollected', `UPDATE reservation SET uncollected_micro = 0 WHERE id = ':poor'`],
+  [
+    'I16',
+    'a reservation with less uncollected',
+    `UPDATE ended_reservation SET uncollected_micro = 0 WHERE id = ':poor'`,
+  ],
   [
     'I16',
     'a receipt given to another organization',
@@ -143,8 +143,9 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
 ];
 
 const UNLOCKED = `
-  ALTER TABLE reservation DISABLE TRIGGER USER;
-  ALTER TABLE ledger_entry DISABLE TRIGGER USER;
+  ALTER TABLE hold DISABLE TRIGGER USER;
+  ALTER TABLE ended_reservation DISABLE TRIGGER USER;
+  ALTER TABLE ledger_posting DISABLE TRIGGER USER;
   ALTER TABLE media_job DISABLE TRIGGER USER;
   SET LOCAL gateway.counts_receipts = on;
   -- Two ids can only be exchanged in one statement without its index.

@@ -44,7 +44,7 @@ describe('migrations', () => {
       await dataSource.query(`
         CREATE OR REPLACE FUNCTION money_post(p_organization uuid, p_kind text, p_delta bigint, p_reference text)
         RETURNS text LANGUAGE sql AS $$ SELECT 'changed' $$;
-        DROP TRIGGER ledger_entry_is_append_only ON ledger_entry;
+        DROP TRIGGER ledger_posting_is_append_only ON ledger_posting;
         DROP VIEW money_violations`);
       expect(await readDefinitions(dataSource)).not.toEqual(before);
       await runMigrations(database.url, [...MIGRATIONS, ChangeFunction1999000000000]);

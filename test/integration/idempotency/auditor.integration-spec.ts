@@ -13,11 +13,14 @@ import { claimOf, completing, keyedCommand } from './keyed-commands';
 /** As a bug in the money functions or a manual change would leave it. */
 const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, statement: string])[] = [
   ['I11', 'a record in progress that vanished', `DELETE FROM idempotency_record WHERE state = 'in_progress'`],
-  ['I11', 'a hold that forgot its key', `UPDATE reservation SET keyed = false WHERE state = 'held'`],
+  ['I11', 'a hold that forgot its key', `UPDATE hold SET keyed = false`],
   [
     'I11',
     'a hold that ended without its record',
-    `UPDATE reservation SET state = 'released', ended_at = now() WHERE state = 'held'`,
+    `WITH ended AS (DELETE FROM hold RETURNING *)
+     INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, uncollected_micro, created_at,
+                                    ended_at, is_job)
+     SELECT id, organization_id, key_id, 'released', amount_micro, 0, created_at, now(), false FROM ended`,
   ],
   [
     'I11',
@@ -98,7 +101,7 @@ describe('the auditor of idempotency', () => {
 
   it.each(CORRUPTIONS)('%s sees %s', async (invariant, _planted, statement) => {
     const seen = await querySandbox(async (query) => {
-      await query('ALTER TABLE reservation DISABLE TRIGGER USER');
+      await query('ALTER TABLE hold DISABLE TRIGGER USER');
       await query(statement);
       return query('SELECT invariant FROM money_violations');
     });

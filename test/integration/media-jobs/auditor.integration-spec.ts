@@ -8,7 +8,7 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
   [
     'I7',
     'a job that was charged more than it held',
-    `UPDATE reservation SET charged_micro = amount_micro + 1 WHERE state = 'settled'`,
+    `UPDATE ended_reservation SET charged_micro = amount_micro + 1 WHERE state = 'settled'`,
   ],
   [
     'I8',
@@ -18,12 +18,16 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
   [
     'I8',
     'a hold that ended while its job is under way',
-    `UPDATE reservation SET state = 'released', ended_at = now() WHERE state = 'held'`,
+    `WITH ended AS (DELETE FROM hold RETURNING *)
+     INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, uncollected_micro, created_at,
+                                    ended_at, is_job)
+     SELECT id, organization_id, key_id, 'released', amount_micro, 0, created_at, now(), true FROM ended`,
   ],
   [
     'I8',
     'a success without a charge',
-    `UPDATE reservation SET state = 'released', charged_micro = NULL WHERE state = 'settled'`,
+    `UPDATE ended_reservation SET state = 'released', charged_micro = NULL, entry_id = NULL, balance_after_micro = NULL
+      WHERE state = 'settled'`,
   ],
   [
     'I8',
@@ -42,13 +46,13 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
     `UPDATE media_job SET estimated_cost_micro = estimated_cost_micro - 1 WHERE status = 'queued'`,
   ],
   ['I8', 'a job that vanished while its hold is there', `DELETE FROM media_job WHERE status = 'queued'`],
-  ['I8', 'a job whose hold vanished', `DELETE FROM reservation WHERE state = 'held'`],
+  ['I8', 'a job whose hold vanished', `DELETE FROM hold`],
   [
     'I8',
     'a job that was moved to another organization',
     `UPDATE media_job SET organization_id = gen_random_uuid() WHERE status = 'queued'`,
   ],
-  ['I8', 'a hold that a process took over', `UPDATE reservation SET owner = 'process' WHERE state = 'held'`],
+  ['I8', 'a hold that a process took over', `UPDATE hold SET owner = 'process'`],
   ['I10', 'an end without its delivery', `DELETE FROM webhook_delivery WHERE event = 'job.completed'`],
   [
     'I10',
@@ -118,11 +122,15 @@ const FORBIDDEN: readonly (readonly [name: string, statement: string])[] = [
   ['a delivered delivery without an end time', `UPDATE webhook_delivery SET state = 'delivered'`],
   [
     'a charge above the hold of a job',
-    `UPDATE reservation SET state = 'settled', charged_micro = amount_micro + 1, ended_at = now() WHERE state = 'held'`,
+    `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, charged_micro, uncollected_micro,
+                                    entry_id, created_at, ended_at, is_job)
+     SELECT id, organization_id, key_id, 'settled', amount_micro, amount_micro + 1, 0, 1, created_at, now(), true FROM hold`,
   ],
   [
     'an uncollected part of a job',
-    `UPDATE reservation SET state = 'settled', charged_micro = 0, uncollected_micro = 1, ended_at = now() WHERE state = 'held'`,
+    `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, charged_micro, uncollected_micro,
+                                    created_at, ended_at, is_job)
+     SELECT id, organization_id, key_id, 'settled', amount_micro, 0, 1, created_at, now(), true FROM hold`,
   ],
 ];
 
@@ -162,8 +170,9 @@ describe('job auditor', () => {
 
   it.each(CORRUPTIONS)('invariant %s detects %s', async (invariant, _planted, statement) => {
     const seen = await querySandbox(async (query) => {
-      await query('ALTER TABLE reservation DISABLE TRIGGER USER');
-      await query('ALTER TABLE reservation DROP CONSTRAINT reservation_job_charge_check');
+      await query('ALTER TABLE hold DISABLE TRIGGER USER');
+      await query('ALTER TABLE ended_reservation DISABLE TRIGGER USER');
+      await query('ALTER TABLE ended_reservation DROP CONSTRAINT ended_reservation_job_check');
       await query('ALTER TABLE media_job DISABLE TRIGGER USER');
       await query(statement);
       return query('SELECT invariant FROM money_violations');

@@ -273,16 +273,12 @@ describe('JobWorkRepository', () => {
   });
 });
 
-/** Moves the hold two days into the past. */
+/** The hold was to end two days earlier. */
 async function tamperWithHold({ dataSource }: JobEngine, id: string): Promise<void> {
   await dataSource.transaction(async (manager) => {
-    await manager.query('ALTER TABLE reservation DISABLE TRIGGER USER');
-    await manager.query(
-      `UPDATE reservation SET created_at = created_at - interval '2 days', expires_at = expires_at - interval '2 days'
-        WHERE id = $1`,
-      [id],
-    );
-    await manager.query('ALTER TABLE reservation ENABLE TRIGGER USER');
+    await manager.query('ALTER TABLE hold DISABLE TRIGGER USER');
+    await manager.query(`UPDATE hold SET expires_at = expires_at - interval '2 days' WHERE id = $1`, [id]);
+    await manager.query('ALTER TABLE hold ENABLE TRIGGER USER');
   });
 }
 

@@ -26,8 +26,8 @@ async function chat(): Promise<string> {
 /** Charges without requests, because these tests only read the ledger. */
 async function addEntries(count: number, at = 'now()'): Promise<void> {
   await gateway.rows(
-    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
-                               organization_delta_micro, external_reference, created_at)
+    `INSERT INTO ledger_posting (organization_id, kind, debit_account, credit_account, amount_micro,
+                                 organization_delta_micro, external_reference, created_at)
      SELECT $1, 'adjust', 'adjustment', 'organization', n, n, 'entry ' || n, ${at} FROM generate_series(1, $2::integer) n`,
     [client.organizationId, count],
   );
@@ -132,8 +132,8 @@ describe('updateBillingSettings', () => {
 describe('listHolds', () => {
   it('lists holds of requests and jobs, newest first, in pages', async () => {
     await gateway.rows(
-      `INSERT INTO reservation (id, organization_id, key_id, amount_micro, day, month, owner, expires_at, created_at)
-       SELECT gen_random_uuid(), $1, $2, 0, now(), now(), CASE n WHEN 1 THEN 'media_job' ELSE 'none' END,
+      `INSERT INTO hold (id, organization_id, key_id, amount_micro, keyed, owner, expires_at, created_at)
+       SELECT gen_random_uuid(), $1, $2, 0, false, CASE n WHEN 1 THEN 'media_job' ELSE 'none' END,
               now() + interval '1 hour', now() - n * interval '1 microsecond' FROM generate_series(1, 3) n`,
       [customer.organizationId, customer.keyId],
     );
@@ -144,7 +144,8 @@ describe('listHolds', () => {
     const rest = await client.call(client.path(`/billing/holds?cursor=${first.json.next_cursor}`));
     expect(rest.json).toMatchObject({ data: [{ job_id: null }], next_cursor: null });
     await gateway.rows(
-      `UPDATE reservation SET state = 'released', ended_at = now() WHERE organization_id = $1 AND state = 'held'`,
+      `SELECT money_finish(array_agg(id), array_agg(organization_id), array_agg('released'::text), array_agg(0::bigint))
+         FROM hold WHERE organization_id = $1`,
       [customer.organizationId],
     );
   });
@@ -265,7 +266,7 @@ describe('exportLedger', () => {
     const request = get(`${gateway.url}${client.path('/billing/ledger.csv')}`, { headers: { cookie: client.cookie } });
     const [reply] = (await once(request, 'response')) as [IncomingMessage];
     expect(reply.statusCode).toBe(200);
-    await gateway.rows('ALTER TABLE ledger_entry RENAME TO ledger_entry_away');
+    await gateway.rows('ALTER VIEW ledger_entry RENAME TO ledger_entry_away');
     try {
       const ending = await new Promise<string>((resolve) => {
         reply.on('end', () => resolve('end')).on('error', (error: NodeJS.ErrnoException) => resolve(`${error.code}`));
@@ -273,7 +274,7 @@ describe('exportLedger', () => {
       });
       expect(ending).toBe('ECONNRESET');
     } finally {
-      await gateway.rows('ALTER TABLE ledger_entry_away RENAME TO ledger_entry');
+      await gateway.rows('ALTER VIEW ledger_entry_away RENAME TO ledger_entry');
     }
   });
 });

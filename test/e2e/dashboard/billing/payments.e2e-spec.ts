@@ -41,9 +41,9 @@ describe('a payment', () => {
         INSERT INTO seen_setting VALUES (current_setting('idle_in_transaction_session_timeout'));
         RETURN NULL;
       END $$;
-      CREATE TRIGGER see_setting AFTER INSERT ON ledger_entry FOR EACH ROW EXECUTE FUNCTION see_setting()`);
+      CREATE TRIGGER see_setting AFTER INSERT ON ledger_posting FOR EACH ROW EXECUTE FUNCTION see_setting()`);
     await stage.pay(await stage.order());
-    await stage.gateway.rows('DROP TRIGGER see_setting ON ledger_entry');
+    await stage.gateway.rows('DROP TRIGGER see_setting ON ledger_posting');
     expect(await stage.gateway.rows('SELECT value FROM seen_setting')).toEqual([{ value: '5s' }]);
   });
 

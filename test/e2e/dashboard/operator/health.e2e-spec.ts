@@ -120,12 +120,16 @@ describe('operators and the health of providers', () => {
     // An ended request of a day that is not closed yet.
     const [id, day] = ['018cc251-f400-7000-8000-000000000000', '2024-01-01'];
     await pool.query(
-      `INSERT INTO reservation (id, organization_id, key_id, state, amount_micro, day, month, owner, expires_at, ended_at)
-       VALUES ($1, $2, $2, 'released', 0, $3, $3, 'past', now(), now())`,
+      `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, uncollected_micro, created_at,
+                                      ended_at, is_job)
+       VALUES ($1, $2, $2, 'released', 0, 0, $3, now(), false)`,
       [id, customer.organizationId, day],
     );
     expect(await audit()).toMatchObject({ oldest_open_day: day });
-    await pool.query('DELETE FROM reservation WHERE id = $1', [id]);
+    await pool.query(`
+      ALTER TABLE ended_reservation DISABLE TRIGGER ended_reservation_is_append_only;
+      DELETE FROM ended_reservation WHERE id = '${id}';
+      ALTER TABLE ended_reservation ENABLE TRIGGER ended_reservation_is_append_only`);
 
     await pool.query(`UPDATE ledger_audit SET failed_at = clock_timestamp(), failure = 'too slow'`);
     expect(await audit()).toMatchObject({ state: 'stale', failure: 'too slow', violation_count: 0 });

@@ -148,8 +148,8 @@ describe('operators and organizations', () => {
       `WITH raised AS (
          UPDATE organization_account SET balance_micro = balance_micro + $2 WHERE organization_id = $1
          RETURNING balance_micro)
-       INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
-                                 organization_delta_micro, balance_after_micro, external_reference)
+       INSERT INTO ledger_posting (organization_id, kind, debit_account, credit_account, amount_micro,
+                                   organization_delta_micro, balance_after_micro, external_reference)
        SELECT $1, 'topup', 'cash', 'organization', $2, $2, balance_micro, 'too much' FROM raised`,
       [customer.organizationId, String(2n ** 53n)],
     );
