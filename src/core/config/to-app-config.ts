@@ -34,23 +34,10 @@ export function toAppConfig(
     redisSentinels: settings.REDIS_MODE === 'sentinel' ? settings.REDIS_NODES : null,
     redisCluster: settings.REDIS_MODE === 'cluster' ? (settings.REDIS_NODES ?? []) : null,
     redisTimeoutMs: settings.REDIS_TIMEOUT_MS,
-    database: {
-      poolSize: settings.DATABASE_POOL_SIZE,
-      // Two connections remain for voids, locked accounts and the lease.
-      moneyPoolSize: Math.max(settings.MONEY_POOL_SIZE, 2 * settings.MONEY_LANES + 2),
-      moneyLanes: settings.MONEY_LANES,
-    },
+    database: toDatabase(settings),
     ledgerAuditTimeoutMs: settings.LEDGER_AUDIT_TIMEOUT_MS,
     ledgerCloseAfterDays: settings.LEDGER_CLOSE_AFTER_DAYS,
-    storage: {
-      backend: toStorageBackend(settings, production),
-      signedUrlTtlSeconds: settings.SIGNED_URL_TTL_SECONDS,
-      retentionHours: {
-        image: settings.IMAGE_RETENTION_HOURS,
-        video: settings.VIDEO_RETENTION_HOURS,
-        music: settings.MUSIC_RETENTION_HOURS,
-      },
-    },
+    storage: toStorage(settings, production),
     jobs: { ttlSeconds: settings.JOB_TTL_SECONDS },
     worker: {
       inline: settings.WORKER === 'inline',
@@ -73,6 +60,27 @@ export function toAppConfig(
     mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },
     providers: toProviders(settings, environment, { production, isEmbedded }),
     providerInstances,
+  };
+}
+
+function toDatabase(settings: Settings): AppConfig['database'] {
+  return {
+    poolSize: settings.DATABASE_POOL_SIZE,
+    // Two connections remain for voids, locked accounts and the lease.
+    moneyPoolSize: Math.max(settings.MONEY_POOL_SIZE, 2 * settings.MONEY_LANES + 2),
+    moneyLanes: settings.MONEY_LANES,
+  };
+}
+
+function toStorage(settings: Settings, production: boolean): AppConfig['storage'] {
+  return {
+    backend: toStorageBackend(settings, production),
+    signedUrlTtlSeconds: settings.SIGNED_URL_TTL_SECONDS,
+    retentionHours: {
+      image: settings.IMAGE_RETENTION_HOURS,
+      video: settings.VIDEO_RETENTION_HOURS,
+      music: settings.MUSIC_RETENTION_HOURS,
+    },
   };
 }
 

@@ -20,11 +20,15 @@ const ALL_UP: Probes = { live: 200, serving: 200, ready: 200, failed: [] };
 const without = (...failed: string[]): Probes => ({ live: 200, serving: 200, ready: 503, failed });
 
 async function readProbes(url: string): Promise<Probes> {
-  const [live, serving, ready] = await Promise.all(['/live', '/serving', '/ready'].map((path) => fetch(url + path)));
-  const { checks } = (await ready?.json()) as { checks: Record<string, string> };
-  await Promise.all([live?.text(), serving?.text()]);
+  const [live, serving, ready] = await Promise.all([
+    fetch(`${url}/live`),
+    fetch(`${url}/serving`),
+    fetch(`${url}/ready`),
+  ]);
+  const { checks } = (await ready.json()) as { checks: Record<string, string> };
+  await Promise.all([live.text(), serving.text()]);
   const failed = Object.keys(checks).filter((name) => checks[name] === 'failed');
-  return { live: live?.status ?? 0, serving: serving?.status ?? 0, ready: ready?.status ?? 0, failed };
+  return { live: live.status, serving: serving.status, ready: ready.status, failed };
 }
 
 async function untilProbesAre(url: string, expected: Probes): Promise<void> {
