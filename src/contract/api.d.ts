@@ -2239,7 +2239,7 @@ export interface components {
             /** @description Seconds since an audit of the ledger last completed; null before the first one. */
             ledger_audit_age_seconds: number | null;
             /**
-             * @description The database that serves lists, exports and usage; `primary` also while the replica is away or behind.
+             * @description The database that serves lists, exports and usage; `primary` also while the replica is unavailable or behind.
              * @enum {string}
              */
             reads_from: "primary" | "replica";

@@ -11,7 +11,7 @@ export interface ReplicaSettings {
   readonly isPooled: boolean;
 }
 
-/** `primary`: there is no replica, or it is away or behind. */
+/** `primary`: there is no replica, or it is unavailable or behind. */
 export type ReadSource = 'replica' | 'primary';
 
 /** A replica that is further behind is not read. */
@@ -100,7 +100,7 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
       return;
     }
     this.logger.warn({
-      event: 'database_replica_away',
+      event: 'database_replica_unavailable',
       failure,
       message: 'lists and series are read from the primary, because the replica cannot be used',
     });

@@ -163,16 +163,16 @@ function toClusterNode({ host, port, username, password }: RedisNode): ClusterNo
 
 /** One log line per outage and one per recovery, regardless of the retries in between. */
 function logChangesOfState(redis: RedisClient): void {
-  let away = false;
+  let unavailable = false;
   redis.on('error', (error: Error) => {
-    if (!away) {
-      away = true;
+    if (!unavailable) {
+      unavailable = true;
       logger.error({ event: 'redis_unavailable', message: `Redis is unavailable: ${error.message}` });
     }
   });
   redis.on('ready', () => {
-    if (away) {
-      away = false;
+    if (unavailable) {
+      unavailable = false;
       logger.warn({ event: 'redis_available', message: 'Redis is available again' });
     }
   });
