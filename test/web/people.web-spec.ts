@@ -69,7 +69,7 @@ describeJourney('the people of an organization', () => {
     await page.getByRole('button', { name: 'Remove member' }).click();
     await page.getByText('Member removed').waitFor();
     const members = page.getByRole('region', { name: 'Members' });
-    await members.getByText('Grace Hopper').waitFor({ state: 'detached' });
+    await members.getByTitle('Grace Hopper').waitFor({ state: 'detached' });
     await user.close();
   });
 

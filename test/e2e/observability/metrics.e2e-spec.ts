@@ -140,7 +140,7 @@ describe('the metrics of a gateway', () => {
     expect(text).toMatch(/gateway_upstream_attempts_total\{deployment="mock:[^"]+",outcome="success"\}/);
   });
 
-  it('get at most 20 series from 10,000 misspelt models, 1,000 keys and 200 paths', async () => {
+  it('get at most 20 series from 2,000 misspelt models, 1,000 keys and 200 paths', async () => {
     await chat({ model: 'mock/missing' });
     await gateway.call('/v1/missing', { key: customer.key });
     await gateway.call('/v1/chat/completions', { key: 'sk-llm-wrong', body: {} });
@@ -148,7 +148,7 @@ describe('the metrics of a gateway', () => {
     const keys = await issueKeys(1_000);
     let next = 0;
     const send = async (): Promise<void> => {
-      for (let index = next++; index < 10_000; index = next++) {
+      for (let index = next++; index < 2_000; index = next++) {
         const key = keys[index % keys.length] ?? '';
         await chat({ model: `mock/chat-${index}x` }, { authorization: `Bearer ${key}` });
         if (index < 1_000) await chat({ user: `user-${index}` }, { authorization: `Bearer ${key}` });
