@@ -14,11 +14,10 @@ const LEASE_SECONDS = 60;
 const CLAIM = `
   UPDATE media_job j
      SET lease_owner = $3, lease_until = now() + make_interval(secs => $4), fence = j.fence + 1, version = j.version + 1
-   WHERE j.id IN (SELECT m.id FROM unnest($1::uuid[], $2::integer[]) AS due (id, version)
-                    JOIN media_job m ON m.id = due.id AND m.version = due.version
-                   WHERE m.completed_at IS NULL AND m.expires_at > now()
-                     AND (m.lease_until IS NULL OR m.lease_until <= now())
-                     FOR UPDATE OF m SKIP LOCKED)
+   WHERE j.id = (SELECT id FROM media_job
+                  WHERE id = $1 AND version = $2 AND completed_at IS NULL AND expires_at > now()
+                    AND (lease_until IS NULL OR lease_until <= now())
+                    FOR UPDATE SKIP LOCKED)
   RETURNING *`;
 
 /** Each step is one statement that applies only with the newest fence. */
@@ -80,22 +79,13 @@ const STORE_HANDLE = `
      AND (${UNSENT} OR (completed_at IS NOT NULL AND provider_handle IS NULL))
   RETURNING version, completed_at IS NULL AS is_under_way`;
 
-/**
- * Many polls at once. Rows that others have locked are left out: a transaction that waits for its account must not delay
- * the other jobs.
- */
-const RECORD_POLLS = `
-  UPDATE media_job j
-     SET version = j.version + 1, polls = j.polls + 1, ${nextRunIn('p.in_ms')}, ${RELEASED}, setbacks = 0,
-         setback_since = NULL, status = CASE WHEN p.is_running THEN 'running' ELSE j.status END,
-         progress = GREATEST(j.progress, p.progress)
-    FROM unnest($1::uuid[], $2::integer[], $3::float8[], $4::boolean[], $5::smallint[])
-           AS p (id, fence, in_ms, is_running, progress)
-   WHERE j.id = p.id AND j.fence = p.fence AND j.status IN ('submitted', 'running')
-     AND j.id IN (SELECT id FROM media_job WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED)
-  RETURNING j.id, j.version`;
-
-const RECORD_POLL = RECORD_POLLS.replace(' SKIP LOCKED', '');
+const RECORD_POLL = `
+  UPDATE media_job
+     SET version = version + 1, polls = polls + 1, ${nextRunIn('$3')}, ${RELEASED}, setbacks = 0, setback_since = NULL,
+         status = CASE WHEN $4 THEN 'running' ELSE status END,
+         progress = GREATEST(progress, $5::smallint)
+   WHERE ${OWNED} AND status IN ('submitted', 'running')
+  RETURNING version`;
 
 const BEGIN_FINALIZING = `
   UPDATE media_job SET version = version + 1, status = 'running', finalizing_at = COALESCE(finalizing_at, now())
@@ -119,13 +109,6 @@ export interface PollFindings {
   readonly progress: number | null;
 }
 
-/** A poll of a claimed job, and when the next one is due. */
-export interface PollRecord {
-  readonly claim: JobClaim;
-  readonly findings: PollFindings;
-  readonly nextRunInMs: number;
-}
-
 /**
  * The writes of a worker to its job. Each returns `null` without any change when the job has ended or belongs to another
  * worker. Writes that end a step release the lease and return the new version.
@@ -135,15 +118,9 @@ export class JobWorkRepository {
   constructor(private readonly dataSource: DataSource) {}
 
   /** Claims the job for `leaseSeconds` if this is its current version and no other worker holds it. */
-  async claim(due: JobWakeUp, owner: string, leaseSeconds = LEASE_SECONDS): Promise<MediaJob | null> {
-    const [job] = await this.claimAll([due], owner, leaseSeconds);
-    return job ?? null;
-  }
-
-  /** {@link claim} for many jobs in one statement. Returns those that were claimed, in any order. */
-  async claimAll(due: readonly JobWakeUp[], owner: string, leaseSeconds = LEASE_SECONDS): Promise<MediaJob[]> {
-    const [ids, versions] = [due.map(({ id }) => id), due.map(({ version }) => version)];
-    return (await this.change<MediaJobRow>(CLAIM, [ids, versions, owner, leaseSeconds])).map(toMediaJob);
+  async claim({ id, version }: JobWakeUp, owner: string, leaseSeconds = LEASE_SECONDS): Promise<MediaJob | null> {
+    const [row] = await this.change<MediaJobRow>(CLAIM, [id, version, owner, leaseSeconds]);
+    return row === undefined ? null : toMediaJob(row);
   }
 
   /** `false`: the lease is lost, and the worker should stop. */
@@ -203,17 +180,12 @@ export class JobWorkRepository {
   }
 
   /** Records a poll. Progress only grows, and a running job does not return to waiting. */
-  async recordPoll(claim: JobClaim, findings: PollFindings, nextRunInMs: number): Promise<JobWakeUp | null> {
-    const [next] = await this.change<JobWakeUp>(RECORD_POLL, toColumns([{ claim, findings, nextRunInMs }]));
-    return next ?? null;
-  }
-
-  /**
-   * {@link recordPoll} for many jobs in one statement. Returns the new versions of the recorded ones: the others have ended,
-   * belong to another worker, or are locked at this moment.
-   */
-  recordPolls(polls: readonly PollRecord[]): Promise<JobWakeUp[]> {
-    return this.change<JobWakeUp>(RECORD_POLLS, toColumns(polls));
+  recordPoll(
+    { id, fence }: JobClaim,
+    { isRunning, progress }: PollFindings,
+    nextRunInMs: number,
+  ): Promise<JobWakeUp | null> {
+    return this.endStep(id, RECORD_POLL, [id, fence, nextRunInMs, isRunning, toPercent(progress)]);
   }
 
   /**
@@ -234,17 +206,6 @@ export class JobWorkRepository {
     const [rows] = await this.dataSource.query<[Row[], number]>(text, values);
     return rows;
   }
-}
-
-/** The parameters of {@link RECORD_POLLS}. */
-function toColumns(polls: readonly PollRecord[]): unknown[][] {
-  return [
-    polls.map(({ claim }) => claim.id),
-    polls.map(({ claim }) => claim.fence),
-    polls.map(({ nextRunInMs }) => nextRunInMs),
-    polls.map(({ findings }) => findings.isRunning),
-    polls.map(({ findings }) => toPercent(findings.progress)),
-  ];
 }
 
 /** Clamps to 0..99, since providers report arbitrary values. 100 is reserved for a job that has ended. */

@@ -23,7 +23,7 @@ const FIND_ARTIFACTS = `
 
 /** A live lease means that a worker holds the job, which schedules the next step itself. */
 const FIND_NEXT_STEP = `
-  SELECT id, version, ${LANE} AS lane, provider_handle IS NOT NULL AS "isPoll",
+  SELECT id, version, ${LANE} AS lane,
          GREATEST(0, extract(epoch FROM next_run_at - clock_timestamp()) * 1000)::float8 AS "inMs"
     FROM media_job
    WHERE id = $1 AND completed_at IS NULL AND expires_at > now() AND (lease_until IS NULL OR lease_until <= now())`;
@@ -35,23 +35,13 @@ const BRING_POLL_FORWARD = `
      AND next_run_at > now() AND (lease_until IS NULL OR lease_until <= now())
   RETURNING id`;
 
-/**
- * Steps before a provider has accepted the job. Over `media_job_due_index`, the longest overdue first. A live lease means
- * that a worker holds the job.
- */
+/** Over `media_job_due_index`, the longest overdue first. A live lease means that a worker holds the job. */
 const FIND_DUE = `
   SELECT id, version, ${LANE} AS lane FROM media_job
    WHERE completed_at IS NULL AND next_run_at <= now() - make_interval(secs => $1) AND expires_at > now()
-     AND provider_handle IS NULL AND (lease_until IS NULL OR lease_until <= now())
+     AND (lease_until IS NULL OR lease_until <= now())
      AND ${NEEDS_INPUTS} = $4 AND ${LANE} <> ALL ($3::text[])
    ORDER BY next_run_at LIMIT $2`;
-
-/** A job is polled in its deployment's lane. */
-const FIND_DUE_POLLS = `
-  SELECT id, version, deployment_id AS lane FROM media_job
-   WHERE completed_at IS NULL AND next_run_at <= now() AND expires_at > now() AND provider_handle IS NOT NULL
-     AND (lease_until IS NULL OR lease_until <= now()) AND deployment_id <> ALL ($2::text[])
-   ORDER BY next_run_at LIMIT $1`;
 
 /** Over `media_job_expiry_index`. A worker that holds an expired job finds it ended at its next write. */
 const FIND_EXPIRED = `
@@ -107,12 +97,6 @@ const REMOVE = `
      WHERE w.job_id = r.id AND w.state = 'pending' AND (w.lease_until IS NULL OR w.lease_until <= now()))
   SELECT id FROM removed`;
 
-/** The next step of a job. */
-export interface ScheduledStep extends DueJob {
-  readonly inMs: number;
-  readonly isPoll: boolean;
-}
-
 /** A deleted job whose objects and rows remain. */
 export type DeletedJob = Pick<MediaJob, 'id' | 'organizationId' | 'kind'>;
 
@@ -139,8 +123,8 @@ export class MediaJobRepository {
   }
 
   /** The next step of a job and when it is due. `null`: the job has ended or a worker holds it. */
-  async findNextStep(id: string): Promise<ScheduledStep | null> {
-    const [row] = await this.dataSource.query<ScheduledStep[]>(FIND_NEXT_STEP, [id]);
+  async findNextStep(id: string): Promise<(DueJob & { readonly inMs: number }) | null> {
+    const [row] = await this.dataSource.query<(DueJob & { readonly inMs: number })[]>(FIND_NEXT_STEP, [id]);
     return row ?? null;
   }
 
@@ -151,7 +135,7 @@ export class MediaJobRepository {
   }
 
   /**
-   * Due jobs whose wake-up was lost or whose worker has died, and which no provider has accepted yet.
+   * Due jobs whose wake-up was lost or whose worker has died.
    * @param pool the pool of their next step
    * @param fullLanes lanes to skip
    */
@@ -162,14 +146,6 @@ export class MediaJobRepository {
     fullLanes: readonly string[] = [],
   ): Promise<DueJob[]> {
     return this.dataSource.query<DueJob[]>(FIND_DUE, [graceSeconds, limit, fullLanes, pool === 'inputs']);
-  }
-
-  /**
-   * Jobs whose provider is to be asked about them.
-   * @param fullLanes lanes to skip
-   */
-  findDuePolls(limit: number, fullLanes: readonly string[] = []): Promise<DueJob[]> {
-    return this.dataSource.query<DueJob[]>(FIND_DUE_POLLS, [limit, fullLanes]);
   }
 
   /**

@@ -3,8 +3,8 @@ import type { RequestTrace } from '../../core/types/trace';
 import type { JobWorkRepository } from '../job-work.repository';
 import type { JobClaim, JobWakeUp, MediaJob } from '../media-job.types';
 
-/** The next step of a job, and when it is due. `null`: the job has ended or belongs to another worker. */
-export type NextStep = { readonly inMs: number; readonly isPoll: boolean } | null;
+/** Milliseconds until the next step is due. `null`: the job has ended or belongs to another worker. */
+export type NextStep = number | null;
 
 /** A claimed job, until its lease is released or lost. */
 export interface JobLease {
@@ -17,17 +17,9 @@ export interface JobLease {
   readonly stopRequested: AbortSignal;
 }
 
-/**
- * A step before the provider has accepted the job.
- * @param scheduled what the write of the next due time returned
- */
+/** @param scheduled what the write of the next due time returned */
 export function nextStep(scheduled: JobWakeUp | null, inMs: number): NextStep {
-  return scheduled === null ? null : { inMs, isPoll: false };
-}
-
-/** {@link nextStep} of an accepted job. */
-export function nextPoll(scheduled: JobWakeUp | null, inMs: number): NextStep {
-  return scheduled === null ? null : { inMs, isPoll: true };
+  return scheduled === null ? null : inMs;
 }
 
 /** Three renewals may be late or fail before the lease expires. */

@@ -14,7 +14,7 @@ import { InputStep } from './input-step';
 import { LeaseKeeper } from './job-lease';
 import { PollStep } from './poll-step';
 import { SubmitStep } from './submit-step';
-import { type NextStep, nextPoll, nextStep, type JobLease } from './job-lease';
+import { type NextStep, nextStep, type JobLease } from './job-lease';
 import { FairConcurrencyLimiter } from './fair-concurrency-limiter';
 
 /**
@@ -67,17 +67,8 @@ export class JobRunner {
 
   /** Runs a step and resolves at its end; never rejects. `null`: no free slot, or a step of this job is under way. */
   begin(due: DueJob): Promise<NextStep> | null {
-    if (!this.enter(due)) return null;
-    return this.runStep(due, this.work.claim(due, this.owner, this.leaseSeconds));
-  }
-
-  /** {@link begin} for many jobs, claimed in one statement. Returns the steps of those that got a slot. */
-  beginAll(due: readonly DueJob[]): Promise<NextStep>[] {
-    const entered = due.filter((each) => this.enter(each));
-    if (entered.length === 0) return [];
-    const claimed = this.work.claimAll(entered, this.owner, this.leaseSeconds);
-    const claimOf = async ({ id }: DueJob) => (await claimed).find((job) => job.id === id) ?? null;
-    return entered.map((each) => this.runStep(each, claimOf(each)));
+    if (!this.taking || this.underWay.has(due.id) || !this.slots[poolOf(due.lane)].enter(due.lane)) return null;
+    return this.runStep(due);
   }
 
   /**
@@ -92,17 +83,11 @@ export class JobRunner {
     await this.running.whenIdle(this.options.retryMs);
   }
 
-  private enter({ id, lane }: DueJob): boolean {
-    if (!this.taking || this.underWay.has(id) || !this.slots[poolOf(lane)].enter(lane)) return false;
-    this.underWay.add(id);
-    return true;
-  }
-
-  private async runStep(due: DueJob, claim: Promise<MediaJob | null>): Promise<NextStep> {
+  private async runStep(due: DueJob): Promise<NextStep> {
+    this.underWay.add(due.id);
     this.running.begin();
     try {
-      const job = await claim;
-      return job === null ? null : await this.runClaimed(job);
+      return await this.claimAndRun(due);
     } catch (error) {
       this.logger.error({ message: 'a job step failed', event: 'job_step_failed', job_id: due.id, err: error });
       return null;
@@ -113,7 +98,9 @@ export class JobRunner {
     }
   }
 
-  private async runClaimed(job: MediaJob): Promise<NextStep> {
+  private async claimAndRun(due: DueJob): Promise<NextStep> {
+    const job = await this.work.claim(due, this.owner, this.leaseSeconds);
+    if (job === null) return null;
     const keeper = new LeaseKeeper(this.work, job, this.leaseSeconds, this.clock);
     const stopRequested = AbortSignal.any([keeper.lost, this.stopping.signal]);
     const step = needsInputs(job) ? 'inputs' : job.handle === null ? 'submit' : 'poll';
@@ -151,7 +138,6 @@ export class JobRunner {
       });
     }
     const inMs = this.stopping.signal.aborted ? 0 : this.options.repairMs;
-    const scheduled = await this.work.reschedule(job, inMs);
-    return job.handle === null ? nextStep(scheduled, inMs) : nextPoll(scheduled, inMs);
+    return nextStep(await this.work.reschedule(job, inMs), inMs);
   }
 }

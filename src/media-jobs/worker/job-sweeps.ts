@@ -111,8 +111,7 @@ export class JobSweeps {
 
   private beginStep(job: DueJob): Promise<void> | null {
     const step = this.runner.begin(job);
-    if (step === null) return null;
-    return step.then((next) => (next === null || next.isPoll ? undefined : this.wakeUps.wake(job.id, next.inMs)));
+    return step?.then((inMs) => (inMs === null ? undefined : this.wakeUps.wake(job.id, inMs))) ?? null;
   }
 
   private async cancelDue(): Promise<void> {

@@ -17,8 +17,6 @@ import { JobTargets } from './job-targets';
 import { JobRunner } from './job-runner';
 import { DEFAULT_JOB_WORKER_OPTIONS, JOB_WORKER_OPTIONS } from './job-worker-options';
 import { MediaJobProcessor } from './media-job.processor';
-import { PollRecorder } from './poll-recorder';
-import { PollRounds } from './poll-rounds';
 import { PollStep } from './poll-step';
 import { SubmitStep } from './submit-step';
 
@@ -43,8 +41,6 @@ import { SubmitStep } from './submit-step';
     JobTargets,
     JobRunner,
     MediaJobProcessor,
-    PollRecorder,
-    PollRounds,
     PollStep,
     SubmitStep,
     { provide: JOB_WORKER_OPTIONS, useValue: DEFAULT_JOB_WORKER_OPTIONS },

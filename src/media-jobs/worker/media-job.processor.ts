@@ -9,7 +9,6 @@ import { MEDIA_JOB_QUEUE } from '../job-wake-ups';
 import { MediaJobRepository } from '../media-job.repository';
 import { JobRunner } from './job-runner';
 import { JobSweeps } from './job-sweeps';
-import { PollRounds } from './poll-rounds';
 
 /** How long a wake-up waits for a slot of its lane. Quick steps free one much sooner; a lane that hangs does not. */
 const SLOT_TIMEOUT_MS = 1_000;
@@ -22,10 +21,7 @@ const POOLS = 2;
 /** As many wake-ups may wait for a slot of a pool as run in it. */
 const WAKE_UPS_PER_SLOT = 2;
 
-/**
- * Runs the due steps of jobs on wake-ups, until a provider has accepted the job: {@link PollRounds} poll it from then on.
- * Without Redis, the sweeps run all steps.
- */
+/** Runs the due steps of jobs on wake-ups. Without Redis, the sweeps run all steps. */
 @Processor(MEDIA_JOB_QUEUE, WAKE_UP_WORKER_OPTIONS)
 export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly concurrency: number;
@@ -35,7 +31,6 @@ export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationB
     private readonly jobs: MediaJobRepository,
     private readonly runner: JobRunner,
     private readonly sweeps: JobSweeps,
-    private readonly polls: PollRounds,
     private readonly routes: JobRoutes,
     connection: QueueConnection,
     @Inject(CLOCK) clock: Clock,
@@ -46,9 +41,7 @@ export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationB
   }
 
   onApplicationBootstrap(): void {
-    if (!this.routes.hasProviders) return;
-    this.start(WAKE_UPS_PER_SLOT * POOLS * this.concurrency);
-    this.polls.start();
+    if (this.routes.hasProviders) this.start(WAKE_UPS_PER_SLOT * POOLS * this.concurrency);
   }
 
   /** {@link drain} without a grace period, for applications that did not call it. */
@@ -68,19 +61,14 @@ export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationB
   protected async handle(id: string): Promise<number | null> {
     const next = await this.jobs.findNextStep(id);
     if (next === null) return null;
-    if (next.inMs > 0) return next.isPoll ? null : next.inMs;
+    if (next.inMs > 0) return next.inMs;
     await this.runner.waitForSlot(next, SLOT_TIMEOUT_MS);
     const step = this.runner.begin(next);
-    if (step === null) return next.isPoll ? null : noSlotDelayMs();
-    const following = await step;
-    if (following?.isPoll !== true) return following?.inMs ?? null;
-    this.polls.expect(following.inMs);
-    return null;
+    return step === null ? noSlotDelayMs() : step;
   }
 
   private async stop(timeoutMs: number): Promise<void> {
     this.sweeps.stop();
-    this.polls.stop();
     await Promise.all([this.close(), this.runner.stop(timeoutMs)]);
   }
 }

@@ -21,8 +21,7 @@ import {
 import { deadlinesOf, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs } from './pauses';
-import { type NextStep, nextPoll, type JobLease } from './job-lease';
-import { PollRecorder } from './poll-recorder';
+import { type NextStep, nextStep, type JobLease } from './job-lease';
 
 /** Consecutive polls without the job or its result before a job may fail. */
 const SETBACKS = 3;
@@ -40,7 +39,6 @@ export class PollStep {
 
   constructor(
     private readonly work: JobWorkRepository,
-    private readonly recorder: PollRecorder,
     private readonly targets: JobTargets,
     private readonly finalize: FinalizeStep,
     private readonly endings: JobEndings,
@@ -61,7 +59,7 @@ export class PollStep {
         event: 'job_provider_not_configured',
         job_id: job.id,
       });
-      return nextPoll(await this.work.reschedule(job, UNKNOWN_PROVIDER_RETRY_MS), UNKNOWN_PROVIDER_RETRY_MS);
+      return nextStep(await this.work.reschedule(job, UNKNOWN_PROVIDER_RETRY_MS), UNKNOWN_PROVIDER_RETRY_MS);
     }
     lease.trace?.set({ 'gateway.provider': job.provider ?? undefined });
     const { pollTimeoutMs } = this.options;
@@ -92,7 +90,7 @@ export class PollStep {
       case 'running': {
         const inMs = pollPauseMs(adapter.capabilities, job.polls, snapshot.retryAfterMs);
         const findings = { isRunning: snapshot.state === 'running', progress: snapshot.progress };
-        return nextPoll(await this.recorder.record(job, findings, inMs), inMs);
+        return nextStep(await this.work.recordPoll(job, findings, inMs), inMs);
       }
       case 'succeeded':
         return this.succeeded(lease, target, adapter, snapshot);
@@ -148,10 +146,10 @@ export class PollStep {
       return null;
     }
     const inMs = pollPauseMs(adapter.capabilities, job.polls);
-    return nextPoll(await this.work.recordSetback(job, inMs), inMs);
+    return nextStep(await this.work.recordSetback(job, inMs), inMs);
   }
 
   private async again(job: MediaJob, inMs: number): Promise<NextStep> {
-    return nextPoll(await this.work.reschedule(job, inMs), inMs);
+    return nextStep(await this.work.reschedule(job, inMs), inMs);
   }
 }

@@ -19,7 +19,7 @@ import { NO_PROVIDER_ACCEPTED, toJobError, toProviderError, INVALID_PROVIDER_HAN
 import { deadlinesOf, type SelectedDeployment, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs, submitPauseMs } from './pauses';
-import { type NextStep, nextPoll, nextStep, type JobLease } from './job-lease';
+import { type NextStep, nextStep, type JobLease } from './job-lease';
 
 /** A job with the target and spec of its current submission. */
 interface Sent {
@@ -133,7 +133,7 @@ export class SubmitStep {
     const inMs = pollPauseMs(adapter.capabilities, 0);
     const wakeUp = await this.persistHandle(lease, handle, inMs);
     if (wakeUp === null) await this.cancelAtProvider(lease, target, adapter, handle);
-    return nextPoll(wakeUp, inMs);
+    return nextStep(wakeUp, inMs);
   }
 
   /**

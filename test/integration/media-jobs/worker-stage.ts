@@ -27,7 +27,6 @@ import { JobSweeps } from '../../../src/media-jobs/worker/job-sweeps';
 import { JobTargets } from '../../../src/media-jobs/worker/job-targets';
 import { JobRunner } from '../../../src/media-jobs/worker/job-runner';
 import { DEFAULT_JOB_WORKER_OPTIONS, type JobWorkerOptions } from '../../../src/media-jobs/worker/job-worker-options';
-import { PollRecorder } from '../../../src/media-jobs/worker/poll-recorder';
 import { PollStep } from '../../../src/media-jobs/worker/poll-step';
 import { SubmitStep } from '../../../src/media-jobs/worker/submit-step';
 import { ArtifactProbe } from '../../../src/core/media/media-probes';
@@ -204,8 +203,7 @@ export class WorkerStage {
       config,
       options,
     );
-    const recorder = new PollRecorder(engine.work);
-    const poll = new PollStep(engine.work, recorder, targets, finalize, endings, systemClock, config, options);
+    const poll = new PollStep(engine.work, targets, finalize, endings, systemClock, config, options);
     const fetching = new InputStep(engine.work, this.inputs, endings);
     this.runner = new JobRunner(
       engine.work,
@@ -260,8 +258,8 @@ export class WorkerStage {
 
   /** The same for the given version of the job; resolves at the end of the step. */
   async begin(job: MediaJob): Promise<void> {
-    const next = await this.runner.begin({ id: job.id, version: job.version, lane: laneOf(job) });
-    if (next !== null) this.scheduled.push({ id: job.id, inMs: next.inMs });
+    const inMs = await this.runner.begin({ id: job.id, version: job.version, lane: laneOf(job) });
+    if (inMs !== null) this.scheduled.push({ id: job.id, inMs });
   }
 
   /** Runs steps until the job has ended. */
