@@ -4,6 +4,8 @@ import { ReceiptRetention } from '../../../src/billing/usage/receipt-retention';
 import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
 import { RequestLogService } from '../../../src/billing/usage/request-log.service';
 import { UsageTotalsRepository } from '../../../src/billing/usage/usage-totals.repository';
+import { createDataSource } from '../../../src/core/database/data-source';
+import { readSql } from '../../../src/core/database/migration-files';
 import { MIGRATIONS } from '../../../src/core/database/migrations';
 import { runMigrations } from '../../../src/core/database/run-migrations';
 import { DayPartitions } from '../../../src/core/partitions/day-partitions';
@@ -22,6 +24,14 @@ const EARLIER = MIGRATIONS.slice(
   MIGRATIONS.findIndex(({ name }) => name.startsWith('ReceiptsByDay')),
 );
 
+/** Without the current functions, which need the tables of later migrations, but for the one that `insertReceipts` calls. */
+async function createEarlierTables(url: string): Promise<void> {
+  const earlier = await createDataSource({ url, poolSize: 1, migrations: EARLIER }).initialize();
+  await earlier.runMigrations();
+  await earlier.query(readSql('functions/usage_latency_step.sql'));
+  await earlier.destroy();
+}
+
 describe('receipts, by the day of their request', () => {
   let database: TestDatabase;
   let pool: Pool;
@@ -34,8 +44,8 @@ describe('receipts, by the day of their request', () => {
   beforeAll(async () => {
     database = await createEmptyTestDatabase();
     pool = createTestPool(database.url, 2);
-    await runMigrations(database.url, EARLIER);
-    ({ organizationId } = await createAccount(pool));
+    await createEarlierTables(database.url);
+    ({ organizationId } = await createAccount(pool, { balanceMicro: 0n }));
     await insertReceipts(pool, { organizationId, count: PER_DAY, hours: 24 });
     await runMigrations(database.url);
 
