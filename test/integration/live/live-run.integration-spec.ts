@@ -86,8 +86,8 @@ describe('the run against real vendors', () => {
       'openai music no model',
       'openai transcription passed',
     ]);
-    // The cheapest model of Groq costs 0.05 and 0.08 dollars per million tokens.
-    const chat = ['groq', 'meta/llama-3.1-8b-instruct', 'chat', 'passed', expect.any(String), '90', '1000+500'];
+    // The cheapest model of Groq costs 0.075 and 0.30 dollars per million tokens.
+    const chat = ['groq', 'openai/gpt-oss-20b', 'chat', 'passed', expect.any(String), '225', '1000+500'];
     expect(rows[0]).toEqual(chat);
     expect(exitCode).toBe(0);
   });
