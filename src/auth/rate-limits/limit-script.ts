@@ -69,7 +69,7 @@ local function read_window(key, span)
   local stored = try('HMGET', key, 'used', 'oldest', 'last', int(current))
   if not stored then return { broken = true } end
   local last = tonumber(stored[3])
-  local window = { key = key, span = span, width = width, at = now, current = current, added = 0, dead = {} }
+  local window = { key = key, span = span, width = width, at = now, current = current, added = 0, dead = {}, exists = last ~= nil }
   if not last or last <= now - span or last > now + span then
     window.stale, window.used, window.oldest, window.last, window.value = true, 0, current, now, 0
     return window
@@ -164,7 +164,8 @@ end
 
 local function write_window(window)
   if window.added == 0 and not window.changed then return end
-  if window.stale then redis.call('DEL', window.key) end
+  -- Only then: at its memory limit, Redis refuses a script whose first write needs memory, but not one that deletes first.
+  if window.stale and window.exists then redis.call('DEL', window.key) end
   if #window.dead > 0 then redis.call('HDEL', window.key, unpack(window.dead)) end
   if window.added > 0 then
     local count = math.floor(window.value / window.width) + window.added
