@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from '../../src/core/redis/redis-client';
 
 export interface TestRedis {
@@ -30,7 +31,13 @@ export function patient(strictUrl: string): string {
   return url.href;
 }
 
-/** Resolves when it is connected. Retries an attempt that a busy machine delayed. */
+/** Resolves when it is connected: to all nodes that answer, where it is a cluster. Retries what a busy machine delayed. */
 export async function untilReady(redis: RedisClient): Promise<void> {
   while (redis.status !== 'ready') await once(redis, 'ready').catch(() => undefined);
+  if (redis instanceof Cluster) await Promise.all(redis.nodes().map(untilConnectedOrEnded));
+}
+
+async function untilConnectedOrEnded(node: Redis): Promise<void> {
+  if (node.status === 'ready' || node.status === 'end') return;
+  await Promise.race([once(node, 'ready'), once(node, 'end')]).catch(() => undefined);
 }

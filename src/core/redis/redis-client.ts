@@ -97,6 +97,12 @@ export class PrefixedRedis extends Redis {
 }
 
 export class PrefixedCluster extends Cluster {
+  constructor(...[nodes, options]: ConstructorParameters<typeof Cluster>) {
+    super(nodes, options);
+    // `ioredis` connects to a node with its first command, and refuses others until the connection is ready.
+    this.on('+node', (node: Redis) => void node.connect().catch(() => undefined));
+  }
+
   override publish(...[channel, ...rest]: Parameters<Cluster['publish']>): Promise<number> {
     return super.publish(`${this.options.keyPrefix ?? ''}${String(channel)}`, ...rest);
   }

@@ -190,10 +190,6 @@ describe('the auditor', () => {
     await Promise.all([settled, released, held].map((command) => engine.reservations.reserve(command)));
     await engine.reservations.finish(settleCommand(settled, 70n));
     await engine.reservations.finish(releaseCommand(released));
-    // A steady instance that should have swept; without one, an orphaned hold is not a violation.
-    await pool.query(`INSERT INTO gateway_instance (id, steady_since) VALUES ($1, now() - interval '1 hour')`, [
-      randomUUID(),
-    ]);
   });
   afterAll(async () => {
     await pool.end();
@@ -214,7 +210,9 @@ describe('the auditor', () => {
 
   it.each(CORRUPTIONS)('%s reports %s', async (invariant, _planted, statement) => {
     const seen = await inSandbox(pool, async (client) => {
+      // A steady instance that should have swept; without one, an orphaned hold is not a violation.
       await client.query(`
+        INSERT INTO gateway_instance (id, steady_since) VALUES ('${randomUUID()}', now() - interval '1 hour');
         ALTER TABLE organization_account DROP CONSTRAINT organization_account_available_check,
                                          DROP CONSTRAINT organization_account_reserved_check;
         ALTER TABLE spend_window DROP CONSTRAINT spend_window_spent_check, DROP CONSTRAINT spend_window_reserved_check;

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { LimiterBench, caller, limitedModel } from './limiter-bench';
 import { itLimits } from './limiter-suite';
+import { createRedisClient } from '../../../src/core/redis/redis-client';
 import { endChildren } from '../../harness/child-process';
+import { untilReady } from '../../harness/redis';
 import { RedisCluster } from '../../harness/redis-cluster';
 import { REDIS_IS_INSTALLED } from '../../harness/redis-servers';
 
@@ -18,6 +21,19 @@ whenInstalled('the limiter on a cluster (skipped where redis-server is not insta
   });
 
   itLimits(() => ({ cluster }));
+
+  it('accepts the first commands to a node together, as many requests may follow a start', async () => {
+    const servers = { redisSentinels: null, redisCluster: cluster.others };
+    const redis = createRedisClient(cluster.url, servers, { commandTimeout: 20_000 });
+    try {
+      await untilReady(redis);
+      const keys = Array.from({ length: 30 }, () => randomUUID());
+      await Promise.all(keys.flatMap((key) => [redis.incr(key), redis.incr(key)]));
+      expect(await Promise.all(keys.map((key) => redis.get(key)))).toEqual(keys.map(() => '2'));
+    } finally {
+      redis.disconnect();
+    }
+  });
 
   it('names limits of another process in the same slot, so that both count together', async () => {
     const first = await LimiterBench.start({ cluster });
