@@ -3200,13 +3200,13 @@ export interface components {
             deployment_id: string;
             provider: string;
             /**
-             * @description `disabled`, `provider_not_configured` and `unpriced`: by the operator. `only`, `ignore` and `max_price`: by the
+             * @description `disabled`, `provider_not_configured` and `unpriced`: by the operator. `retired`: its provider no longer serves it. `only`, `ignore` and `max_price`: by the
              *     request's `routing`. `unsupported`: it does not support the request. `full`: its provider is at its concurrency
              *     limit. `rate_limited`: its provider asked to back off. `breaker_open`: its circuit breaker is open.
              *     `not_needed`: the maximum number of attempts is reached before it.
              * @enum {string}
              */
-            reason: "disabled" | "provider_not_configured" | "unpriced" | "only" | "ignore" | "max_price" | "unsupported" | "full" | "rate_limited" | "breaker_open" | "not_needed";
+            reason: "disabled" | "retired" | "provider_not_configured" | "unpriced" | "only" | "ignore" | "max_price" | "unsupported" | "full" | "rate_limited" | "breaker_open" | "not_needed";
             /** @description For `unsupported`, the field that the deployment does not support, if known. */
             param: string | null;
         };
@@ -3687,6 +3687,11 @@ export interface components {
             /** @description The provider's name of the model. */
             upstream_model: string;
             source: components["schemas"]["CatalogSource"];
+            /**
+             * Format: date
+             * @description First day on which the provider no longer serves it.
+             */
+            retires_on: string | null;
             /** @description Effective value, as are the next two. */
             enabled: boolean;
             /** @description The lowest value is tried first. */
@@ -3702,7 +3707,7 @@ export interface components {
             /** @description Whether requests can be routed to the deployment. */
             callable: boolean;
             /** @description Everything that prevents it. */
-            not_callable_because: ("disabled" | "provider_not_configured" | "unpriced")[];
+            not_callable_because: ("disabled" | "retired" | "provider_not_configured" | "unpriced")[];
         };
         DeploymentList: {
             /** @constant */

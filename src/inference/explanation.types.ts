@@ -48,7 +48,7 @@ export interface CheckOutcome {
 }
 
 /**
- * Why a deployment is not in the route: disabled, its provider not configured, or no price in force; excluded by the
+ * Why a deployment is not in the route: disabled, retired by its provider, its provider not configured, or no price in force; excluded by the
  * request's `routing`; a missing feature; provider at capacity or rate limited; circuit breaker open; or enough
  * candidates before it.
  */

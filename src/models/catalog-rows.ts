@@ -39,7 +39,7 @@ export interface DeploymentRow extends Omit<
 
 /** Keys of a catalogue file without a column. */
 export type DeploymentSettings = Partial<
-  Pick<CatalogEntryDeployment, 'timeouts' | 'when' | 'map' | 'fixed' | 'output'>
+  Pick<CatalogEntryDeployment, 'timeouts' | 'retires' | 'when' | 'map' | 'fixed' | 'output'>
 > &
   Readonly<Record<string, unknown>>;
 

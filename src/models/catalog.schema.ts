@@ -198,6 +198,8 @@ const deployment = z.strictObject({
   upstream_model: label,
   dialect: z.enum(DIALECTS).optional(),
   api_version: label.optional(),
+  /** The first day on which the vendor no longer serves it. */
+  retires: day.optional(),
   priority: z.int().min(0).max(1000).optional(),
   weight: z.int().min(1).max(1000).optional(),
   quirks: quirks.default({}),

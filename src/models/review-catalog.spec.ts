@@ -1,6 +1,12 @@
 import { type CatalogEntry, catalogEntrySchema } from './catalog.schema';
 import type { LoadedModel } from './load-catalog';
-import { findUnknownProviders, findWarnings, isDeploymentRunnable, isModelOfferable } from './review-catalog';
+import {
+  findRetired,
+  findUnknownProviders,
+  findWarnings,
+  isDeploymentRunnable,
+  isModelOfferable,
+} from './review-catalog';
 
 const tokens = { per_1m_micro: { input: 1, output: 1 } };
 const price = { effective_from: '2026-01-01', source: 'list', checked_at: '2026-01-01', tokens };
@@ -56,6 +62,18 @@ describe('the review of a catalogue', () => {
     });
     expect(entry.deployments.map((deployment) => isDeploymentRunnable(entry, deployment))).toEqual([true, true, false]);
     expect(isModelOfferable(entry)).toBe(true);
+  });
+
+  it('finds deployments that have retired while their model has not', () => {
+    const deployments = [
+      { provider: 'mock', upstream_model: 'a', retires: '2026-06-02' },
+      { provider: 'mock', upstream_model: 'b', retires: '2026-06-01' },
+    ];
+    const nowMs = Date.parse('2026-06-01T00:00:00Z');
+    const [current, retired] = [makeEntry({ deployments }), makeEntry({ deployments, retires: '2026-05-01' })];
+    expect(findRetired([load(current), load(retired)], nowMs)).toEqual([
+      { file: 'x.yaml', model: 'a/b', path: 'deployments[1].retires', message: 'retired on 2026-06-01' },
+    ]);
   });
 
   it('finds unknown providers', () => {

@@ -4,7 +4,7 @@
  */
 import type { Modality } from '../core/types/modality';
 import type { Price } from './catalog-model';
-import type { CatalogEntry, CatalogEntryDeployment } from './catalog.schema';
+import { startMs, type CatalogEntry, type CatalogEntryDeployment } from './catalog.schema';
 import type { CatalogProblem, LoadedModel } from './load-catalog';
 
 /** The kinds of price that a model of each modality needs; one of them is enough. */
@@ -53,6 +53,20 @@ export function findWarnings(models: readonly LoadedModel[]): CatalogProblem[] {
     const hidden = entry.status !== 'disabled' && !isModelOfferable(entry);
     return hidden ? [...warnings, at('', 'imported as disabled: no deployment can be offered')] : warnings;
   });
+}
+
+/** Deployments that their vendors no longer serve at `nowMs`, of models that are still offered. */
+export function findRetired(models: readonly LoadedModel[], nowMs: number): CatalogProblem[] {
+  const isPast = (day: string | undefined): boolean => day !== undefined && startMs(day) <= nowMs;
+  return models.flatMap(({ entry, file }) =>
+    isPast(entry.retires) || entry.status === 'disabled'
+      ? []
+      : entry.deployments.flatMap(({ retires }, index) =>
+          isPast(retires)
+            ? [{ file, model: entry.id, path: `deployments[${index}].retires`, message: `retired on ${retires}` }]
+            : [],
+        ),
+  );
 }
 
 /** Deployments that name an unknown provider. */

@@ -1,6 +1,6 @@
 import { type StoredCatalog, toCatalogRows } from './catalog-rows';
 import { catalogEntrySchema } from './catalog.schema';
-import { buildSnapshot } from './serving';
+import { buildSnapshot, reviewServing } from './serving';
 
 const NOW_MS = Date.parse('2026-06-01T12:00:00Z');
 const configured = new Set(['mock', 'openai']);
@@ -71,6 +71,15 @@ describe('buildSnapshot', () => {
     ['has a price that has ended', { prices: [{ ...price, effective_to: '2026-05-31' }] }],
     ['retires today', { retires: '2026-06-01' }],
     ['is disabled', { status: 'disabled' }],
+    [
+      'has only deployments that have retired',
+      {
+        deployments: [
+          { provider: 'mock', upstream_model: 'b', retires: '2026-06-01' },
+          { provider: 'openai', upstream_model: 'b', retires: '2026-05-01' },
+        ],
+      },
+    ],
     ['has only deployments without credentials', { deployments: [{ provider: 'fal', upstream_model: 'b' }] }],
   ])('hides a model that %s', (_name, overrides) => {
     expect(idsOf(store(overrides))).toEqual([]);
@@ -87,6 +96,32 @@ describe('buildSnapshot', () => {
     ];
     const [model] = buildSnapshot(store({ deployments }), configured, NOW_MS).models;
     expect(model?.deployments.map(({ provider }) => provider)).toEqual(['openai']);
+  });
+
+  it('omits a deployment from its retirement day on', () => {
+    const stored = store({
+      deployments: [
+        { provider: 'mock', upstream_model: 'b', retires: '2026-06-02' },
+        { provider: 'openai', upstream_model: 'b' },
+      ],
+    });
+    const providersAt = (time: string): (string | undefined)[] =>
+      buildSnapshot(stored, configured, Date.parse(time)).models.flatMap(({ deployments }) =>
+        deployments.map(({ provider }) => provider),
+      );
+    expect(providersAt('2026-06-01T23:59:59.999Z')).toEqual(['mock', 'openai']);
+    expect(providersAt('2026-06-02T00:00:00Z')).toEqual(['openai']);
+  });
+
+  it.each([
+    ['the model', { retires: '2026-06-01' }],
+    ['all deployments', { deployments: [{ provider: 'mock', upstream_model: 'b', retires: '2026-06-01' }] }],
+    [
+      'both',
+      { retires: '2026-06-01', deployments: [{ provider: 'mock', upstream_model: 'b', retires: '2026-06-01' }] },
+    ],
+  ])('says that a model is retired after the retirement of %s', (_name, overrides) => {
+    expect(reviewServing(store(overrides), configured, NOW_MS)[0]?.obstacles).toEqual(['retired']);
   });
 
   it('calls a deployment with its version of the upstream’s API', () => {

@@ -7,9 +7,10 @@ import {
   type PriceVersion,
 } from './catalog-model';
 import type { DeploymentRow, DeploymentSettings, PriceVersionRow, StoredCatalog } from './catalog-rows';
+import { startMs } from './catalog.schema';
 import { isPriced } from './review-catalog';
 
-export const DEPLOYMENT_OBSTACLES = ['disabled', 'provider_not_configured', 'unpriced'] as const;
+export const DEPLOYMENT_OBSTACLES = ['disabled', 'retired', 'provider_not_configured', 'unpriced'] as const;
 export type DeploymentObstacle = (typeof DEPLOYMENT_OBSTACLES)[number];
 
 export const MODEL_OBSTACLES = [
@@ -52,15 +53,16 @@ export function reviewServing<Catalog extends StoredCatalog>(
       const active = findActivePrice(own, nowMs).version ?? findActivePrice(ofModel, nowMs).version;
       const obstacles: DeploymentObstacle[] = [];
       if (!deployment.enabled) obstacles.push('disabled');
+      if (isRetired(deployment.settings.retires ?? null, nowMs)) obstacles.push('retired');
       if (!configuredProviders.has(deployment.provider)) obstacles.push('provider_not_configured');
       if (active === null || !isPriced(row.modality, active.price)) obstacles.push('unpriced');
       return { row: deployment, prices: own, obstacles };
     });
     const obstacles: ModelObstacle[] = [];
     if (!row.enabled) obstacles.push('disabled');
-    if (row.retiresOn !== null && Date.parse(row.retiresOn) <= nowMs) obstacles.push('retired');
+    if (isRetired(row.retiresOn, nowMs)) obstacles.push('retired');
     obstacles.push(...obstaclesOfAll(deployments));
-    return { row, prices: ofModel, deployments, obstacles };
+    return { row, prices: ofModel, deployments, obstacles: [...new Set(obstacles)] };
   });
 }
 
@@ -69,10 +71,16 @@ function obstaclesOfAll(deployments: readonly DeploymentServing<DeploymentRow>[]
   if (deployments.some(({ obstacles }) => obstacles.length === 0)) return [];
   const found = new Set<DeploymentObstacle>(deployments.flatMap(({ obstacles }) => obstacles));
   const named: ModelObstacle[] = [];
+  if (found.has('retired')) named.push('retired');
   if (found.has('unpriced')) named.push('unpriced');
   if (found.has('provider_not_configured')) named.push('provider_not_configured');
   if (found.has('disabled') || deployments.length === 0) named.push('deployments_disabled');
   return named;
+}
+
+/** `day`: the first one without service, from 00:00 UTC on. */
+function isRetired(day: string | null, nowMs: number): boolean {
+  return day !== null && startMs(day) <= nowMs;
 }
 
 function toHistory(rows: readonly PriceVersionRow[] = []): PriceVersion[] {

@@ -100,13 +100,14 @@ async function runJourney(
 /** By the sum of its prices per token of input and output. */
 function cheapestOf(vendor: string, journey: Journey, catalog: readonly CatalogEntry[]): CatalogEntry | undefined {
   const nowMs = Date.now();
+  const isServed = ({ retires }: { retires?: string }) => retires === undefined || startMs(retires) > nowMs;
   return catalog
-    .filter(({ status, retires }) => status !== 'disabled' && (retires === undefined || startMs(retires) > nowMs))
+    .filter((entry) => entry.status !== 'disabled' && isServed(entry))
     .filter((entry) => journey.isOffered(entry))
     .flatMap((entry) =>
       entry.deployments
         .filter(({ provider, when }) => provider === vendor && when?.tools !== !journey.hasTools)
-        .filter((deployment) => isDeploymentRunnable(entry, deployment))
+        .filter((deployment) => isServed(deployment) && isDeploymentRunnable(entry, deployment))
         .map((deployment) => ({ entry, rate: rateOf(entry, deployment, nowMs) })),
     )
     .toSorted((one, next) => one.rate - next.rate)[0]?.entry;

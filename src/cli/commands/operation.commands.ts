@@ -16,7 +16,7 @@ import {
   type LoadedModel,
 } from '../../models/load-catalog';
 import { diffWithPriceList, type PriceListDiff } from '../../models/price-list-diff';
-import { findUnknownProviders, findWarnings } from '../../models/review-catalog';
+import { findRetired, findUnknownProviders, findWarnings } from '../../models/review-catalog';
 import { CliError, loadProviders, withContext, withServices } from '../cli-context';
 import { formatTable, run, type CommandResult } from '../command-result';
 import { parseInteger } from '../option-parsers';
@@ -54,7 +54,11 @@ async function checkCatalog(): Promise<CommandResult> {
   const config = loadConfig();
   const { models, errors } = await readCatalog(config.catalogDir);
   const knownProviders = new Set((await loadProviders(config)).describe().map(({ id }) => id));
-  const warnings = [...findWarnings(models), ...findUnknownProviders(models, knownProviders)];
+  const warnings = [
+    ...findWarnings(models),
+    ...findRetired(models, Date.now()),
+    ...findUnknownProviders(models, knownProviders),
+  ];
   return {
     text: [
       ...errors.map((problem) => `error: ${formatProblem(problem)}`),

@@ -32,6 +32,7 @@ export function toDeploymentRecord({ row, obstacles }: DecidedDeployment): Schem
     provider: row.provider,
     upstream_model: row.upstreamModel,
     source: toSource(row.source),
+    retires_on: row.settings.retires ?? null,
     enabled: row.enabled,
     priority: row.priority,
     weight: row.weight,

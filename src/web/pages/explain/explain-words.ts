@@ -18,6 +18,7 @@ export const OUTCOMES: Readonly<Record<ExplainedCheck['outcome'], string>> = {
 
 const REASONS: Readonly<Record<LeftOutDeployment['reason'], string>> = {
   disabled: 'The operator has disabled it',
+  retired: 'Its provider no longer serves it',
   provider_not_configured: 'The operator has not configured its provider',
   unpriced: 'It has no price',
   only: 'routing.only of the request does not name its provider',
