@@ -122,6 +122,7 @@ const quirks = z.strictObject({
   reasoningExcluded: z.boolean().optional(),
   trustFinishReason: z.boolean().optional(),
   plainEmbeddings: z.boolean().optional(),
+  int8Embeddings: z.boolean().optional(),
   inputImageUrls: z.enum(['check', 'inline']).optional(),
   toolCallIds: z.boolean().optional(),
   imagesPerCall: z.int().min(1).max(10).optional(),

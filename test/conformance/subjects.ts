@@ -57,7 +57,7 @@ import type { Answer } from './fake-upstream';
 import { OMNI_JOBS, VEO_JOBS } from './google-jobs';
 import { FAL_MEDIA, REPLICATE_MEDIA } from './media-vendors/mapped';
 import { PRESETS } from './presets';
-import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, RESPONSES_ANSWERS, type TextAnswers } from './text-answers';
+import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, OPENAI_ANSWERS, RESPONSES_ANSWERS, type TextAnswers } from './text-answers';
 
 /** Of an upstream whose requests the catalogue maps. */
 export interface MappedJobs {
@@ -157,7 +157,11 @@ const MUSIC_OF_PRESETS: Readonly<Record<string, Answer>> = { minimax: MINIMAX_MU
 
 /** Presets whose chats have another format. */
 const CHATS_OF_PRESETS: Readonly<Record<string, Partial<Subject>>> = {
-  perplexity: { speaksOpenAi: false, refusesUnknownFields: true, textAnswers: RESPONSES_ANSWERS },
+  perplexity: {
+    speaksOpenAi: false,
+    refusesUnknownFields: true,
+    textAnswers: { ...RESPONSES_ANSWERS, embeddings: OPENAI_ANSWERS.embeddings },
+  },
 };
 
 function withJobs(subject: Subject): Subject {

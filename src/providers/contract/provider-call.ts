@@ -34,6 +34,8 @@ export interface Quirks {
   readonly trustFinishReason?: boolean;
   /** Request embeddings as numbers; otherwise as base64, which is half as long and faster to parse. */
   readonly plainEmbeddings?: boolean;
+  /** It sends embeddings as base64 of signed bytes only (Perplexity). Clients get their values, -128 to 127. */
+  readonly int8Embeddings?: boolean;
   /**
    * For upstreams that may run in the operator's network: image URLs in messages are passed on only if their hosts are
    * public (`check`), or replaced by the image that the gateway fetches (`inline`). Default: as sent.

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
 import type { EmbeddingResult } from '../contract/embeddings';
+import type { Quirks } from '../contract/provider-call';
 import { EmbeddingReply } from './openai-embeddings';
 
 type Cut = (bytes: Buffer) => Buffer[];
@@ -9,9 +10,15 @@ const whole: Cut = (bytes) => [bytes];
 const everyByte: Cut = (bytes) => Array.from(bytes, (_byte, at) => bytes.subarray(at, at + 1));
 
 /** Reads a reply as undici delivers it: an exception from `onData` ends it. */
-function read(text: string, count: number, dimensions: number | null = null, cut = whole): Promise<EmbeddingResult> {
+function read(
+  text: string,
+  count: number,
+  dimensions: number | null = null,
+  cut = whole,
+  quirks: Quirks = {},
+): Promise<EmbeddingResult> {
   return new Promise((resolve, reject) => {
-    const reply = new EmbeddingReply({ count, dimensions }, providerCall(), resolve, reject);
+    const reply = new EmbeddingReply({ count, dimensions }, providerCall({ quirks }), resolve, reject);
     try {
       for (const chunk of cut(Buffer.from(text))) reply.onData(chunk);
     } catch (error) {
@@ -48,6 +55,23 @@ describe('EmbeddingReply', () => {
       ]);
       expect(usage?.inputText).toBe(5);
     }
+  });
+
+  it.each([
+    ['some', [-128, -1, 0, 1, 127]],
+    // As many bytes as a float has.
+    ['four', [-128, -1, 0, 127]],
+  ])('reads %s signed bytes as their values', async (_name, numbers) => {
+    const text = list([item(0, Buffer.from(Int8Array.from(numbers).buffer).toString('base64'))]);
+    for (const cut of [whole, everyByte]) {
+      const { vectors } = await read(text, 1, numbers.length, cut, { int8Embeddings: true });
+      expect(vectors.map((vector) => [...vector])).toEqual([numbers]);
+    }
+  });
+
+  it('refuses no bytes at all as a vector of signed bytes', async () => {
+    const reply = read(list([item(0, '')]), 1, null, whole, { int8Embeddings: true });
+    expect((await providerErrorOf(reply)).code).toBe('provider_error');
   });
 
   it('takes the total for the prompt where the upstream reports no more', async () => {

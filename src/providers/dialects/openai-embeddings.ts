@@ -54,7 +54,9 @@ function toOpenAiEmbeddingRequest(request: EmbeddingRequest, call: ProviderCall)
     model: upstreamModel,
     input,
     ...(dimensions != null && { [quirks.fieldNames?.['dimensions'] ?? 'dimensions']: dimensions }),
-    ...(quirks.plainEmbeddings !== true && { encoding_format: 'base64' }),
+    ...(quirks.plainEmbeddings !== true && {
+      encoding_format: quirks.int8Embeddings === true ? 'base64_int8' : 'base64',
+    }),
     ...forwardedFields(request, HANDLED_FIELDS, quirks),
   };
 }
@@ -115,7 +117,7 @@ export class EmbeddingReply implements ReplyReceiver {
     const item = parse(json.toString('latin1'));
     // Some upstreams omit the index; then the order applies.
     const index = item['index'] ?? this.added;
-    const vector = toVector(item['embedding']);
+    const vector = toVector(item['embedding'], this.call.quirks.int8Embeddings === true);
     this.added++;
     if (vector === null) throw notEmbeddings('an embedding that is not a vector');
     if (typeof index !== 'number' || !(index in this.vectors) || this.vectors[index] !== undefined) {
@@ -164,11 +166,11 @@ function parse(json: string): JsonObject {
 const FLOAT_BYTES = 4;
 
 /**
- * An embedding as an upstream sends it: a list of numbers, or base64 of little-endian 32-bit floats.
+ * An embedding as an upstream sends it: a list of numbers, or base64 of little-endian 32-bit floats or of signed bytes.
  * @returns `null` for anything else, and for NaN or infinity
  */
-function toVector(embedding: unknown): Vector | null {
-  if (typeof embedding === 'string') return fromBase64(embedding);
+function toVector(embedding: unknown, isInt8: boolean): Vector | null {
+  if (typeof embedding === 'string') return isInt8 ? fromInt8(embedding) : fromBase64(embedding);
   if (!Array.isArray(embedding) || embedding.length === 0) return null;
   return embedding.every(Number.isFinite) ? (embedding as number[]) : null;
 }
@@ -183,6 +185,12 @@ function fromBase64(text: string): Float32Array | null {
     vector[index] = value;
   }
   return vector;
+}
+
+function fromInt8(text: string): Float32Array | null {
+  const bytes = decodeBase64(text);
+  if (bytes === null || bytes.length === 0) return null;
+  return Float32Array.from(bytes, (byte) => (byte << 24) >> 24);
 }
 
 /** The upstream responded with something other than embeddings. */

@@ -56,6 +56,36 @@ describe('Perplexity', () => {
     });
   });
 
+  it('gets embedding requests for signed bytes, which clients get as numbers', async () => {
+    // https://docs.perplexity.ai/api-reference/embeddings-post
+    const data = [[-128, 127].map((value) => value & 255), [0, 255]].map((bytes, index) => ({
+      object: 'embedding',
+      index,
+      embedding: Buffer.from(bytes).toString('base64'),
+    }));
+    const usage = {
+      prompt_tokens: 12,
+      total_tokens: 12,
+      cost: { input_cost: 0.00001, total_cost: 0.00001, currency: 'USD' },
+    };
+    upstream.answer = (response) =>
+      response.end(JSON.stringify({ object: 'list', data, model: 'pplx-embed-v1-4b', usage }));
+    const result = await provider.embeddings?.embed(
+      { model: 'm', input: ['a', 'b'], dimensions: 2, encoding_format: 'float', user: 'ada' },
+      providerCall({ quirks: provider.quirks }),
+    );
+    expect(result?.vectors.map((vector) => [...vector])).toEqual([
+      [-128, 127],
+      [0, -1],
+    ]);
+    expect(result?.usage?.inputText).toBe(12);
+    const [sent] = upstream.received;
+    expect([sent?.url, JSON.parse(sent?.body ?? '')]).toEqual([
+      '/v1/embeddings',
+      { model: 'upstream-model', input: ['a', 'b'], dimensions: 2, encoding_format: 'base64_int8' },
+    ]);
+  });
+
   it('gets no field that the gateway does not know, such as an address', async () => {
     const refused = complete({ api_base: 'http://127.0.0.1:9/evil' } as Partial<ChatRequest>) ?? Promise.reject();
     const { code, options } = await providerErrorOf(refused);
