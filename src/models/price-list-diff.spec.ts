@@ -100,6 +100,70 @@ describe('diffWithPriceList', () => {
     });
   });
 
+  // The shape of https://github.com/anomalyco/models.dev/blob/dev/packages/core/src/schema.ts, all fields set.
+  const published = (id: string, cost: object): object => ({
+    id,
+    name: id,
+    family: 'claude-opus',
+    attachment: true,
+    reasoning: true,
+    tool_call: true,
+    interleaved: { field: 'reasoning_content' },
+    structured_output: true,
+    temperature: true,
+    knowledge: '2026-01',
+    release_date: '2026-03-04',
+    last_updated: '2026-03-04',
+    modalities: { input: ['text', 'image', 'pdf'], output: ['text'] },
+    open_weights: false,
+    cost: {
+      ...cost,
+      context_over_200k: { input: 10, output: 37.5 },
+      tiers: [{ input: 10, output: 37.5, tier: { type: 'context', size: 200_000 } }],
+    },
+    limit: { context: 1_000, input: 900, output: 100 },
+    status: 'beta',
+    experimental: { modes: { fast: { cost: { input: 30, output: 150 }, provider: { body: { speed: 'fast' } } } } },
+    provider: { npm: '@ai-sdk/anthropic', api: 'https://a.example', shape: 'responses' },
+  });
+  const publisher = (id: string, ...models: readonly object[]): object => ({
+    id,
+    env: ['A_KEY'],
+    npm: '@ai-sdk/openai-compatible',
+    api: 'https://a.example/v1',
+    name: id,
+    doc: 'https://a.example/models',
+    models: Object.fromEntries(models.map((model) => [(model as { id: string }).id, model])),
+  });
+
+  it('reads the whole shape of models.dev, with its names of providers', () => {
+    const list = {
+      'amazon-bedrock': publisher(
+        'amazon-bedrock',
+        published('anthropic.claude', { input: 5, output: 25, reasoning: 30, input_audio: 6, output_audio: 25 }),
+        published('openai.gpt', { input: 1, output: 2 }),
+      ),
+      'perplexity-agent': publisher('perplexity-agent', published('perplexity/sonar', { input: 0.25, output: 2.5 })),
+    };
+    const of = (provider: string, upstreamModel: string, input: number, output: number): object => ({
+      id: `a/${provider}`,
+      context: 1_000,
+      max_output: 100,
+      deployments: [{ provider, upstream_model: upstreamModel, prices: [price('2026-01-01', input, output)] }],
+    });
+    const models = load(
+      of('bedrock-anthropic', 'anthropic.claude', 5_000_000, 25_000_000),
+      of('bedrock', 'openai.gpt', 1_000_000, 2_000_000),
+      of('perplexity', 'perplexity/sonar', 250_000, 2_500_000),
+    );
+    const { differences, compared, unlisted } = diffWithPriceList(models, list, NOW_MS);
+    expect(differences.map(({ provider, field, catalogue, listed }) => [provider, field, catalogue, listed])).toEqual([
+      ['bedrock-anthropic', 'reasoning', 25_000_000, 30_000_000],
+      ['bedrock-anthropic', 'audio_in', 5_000_000, 6_000_000],
+    ]);
+    expect([compared, unlisted]).toEqual([3, []]);
+  });
+
   it.each([[[]], ['text'], [{ groq: 1 }]])('refuses %j, which is no price list', (content) => {
     expect(() => diffWithPriceList(MODELS, content, NOW_MS)).toThrow('neither the price list');
   });

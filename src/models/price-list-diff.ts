@@ -14,7 +14,17 @@ import {
 import type { LoadedModel } from './load-catalog';
 
 /** Rates in micro-units per million tokens, limits in tokens; absent where the list has none. */
-const FIELDS = ['input', 'output', 'cache_read', 'cache_write_5m', 'context', 'max_output'] as const;
+const FIELDS = [
+  'input',
+  'output',
+  'reasoning',
+  'cache_read',
+  'cache_write_5m',
+  'audio_in',
+  'audio_out',
+  'context',
+  'max_output',
+] as const;
 type Field = (typeof FIELDS)[number];
 type Facts = Readonly<Partial<Record<Field, number>>>;
 
@@ -40,7 +50,10 @@ export interface PriceListDiff {
 }
 
 const usdPerMillion = z.number().nonnegative().optional();
-/** `https://models.dev/api.json`: by provider, then by model. */
+/**
+ * `https://models.dev/api.json`: by provider, then by model
+ * (https://github.com/anomalyco/models.dev, `packages/core/src/schema.ts` and `schema-v2.ts`).
+ */
 const modelsDev = z.record(
   z.string(),
   z.object({
@@ -52,7 +65,10 @@ const modelsDev = z.record(
             input: usdPerMillion,
             output: usdPerMillion,
             cache_read: usdPerMillion,
+            reasoning: usdPerMillion,
             cache_write: usdPerMillion,
+            input_audio: usdPerMillion,
+            output_audio: usdPerMillion,
           })
           .optional(),
         limit: z.object({ context: z.number().optional(), output: z.number().optional() }).optional(),
@@ -72,21 +88,25 @@ const liteLlm = z
       output_cost_per_token: usdPerToken,
       cache_read_input_token_cost: usdPerToken,
       cache_creation_input_token_cost: usdPerToken,
+      output_cost_per_reasoning_token: usdPerToken,
+      input_cost_per_audio_token: usdPerToken,
+      output_cost_per_audio_token: usdPerToken,
       // A text in the first entry, which documents the format.
-
       max_output_tokens: z.unknown().optional(),
     }),
   )
   .refine((models) => Object.values(models).some((model) => model.litellm_provider !== undefined));
 
 /** The providers of the catalogue whose names differ in a list. */
-const MODELS_DEV_NAMES: Readonly<Record<string, string>> = {
-  alibaba: 'qwen',
-  'amazon-bedrock': 'bedrock',
-  'fireworks-ai': 'fireworks',
-  'google-vertex': 'vertex',
-  moonshotai: 'moonshot',
-  togetherai: 'together',
+const MODELS_DEV_NAMES: Readonly<Record<string, readonly string[]>> = {
+  alibaba: ['qwen'],
+  'amazon-bedrock': ['bedrock', 'bedrock-anthropic'],
+  'fireworks-ai': ['fireworks'],
+  'google-vertex': ['vertex'],
+  moonshotai: ['moonshot'],
+  // Its `perplexity` is the Sonar API, which ended.
+  'perplexity-agent': ['perplexity'],
+  togetherai: ['together'],
 };
 const LITE_LLM_NAMES: Readonly<Record<string, string>> = {
   bedrock_converse: 'bedrock',
@@ -150,14 +170,18 @@ function readModelsDev(providers: z.output<typeof modelsDev>): PriceList {
   const list = new Map<string, Facts>();
   for (const [name, { models }] of Object.entries(providers)) {
     for (const [model, { cost = {}, limit = {} }] of Object.entries(models)) {
-      list.set(keyOf(MODELS_DEV_NAMES[name] ?? name, model), {
+      const facts = {
         input: toMicro(cost.input),
         output: toMicro(cost.output),
+        reasoning: toMicro(cost.reasoning),
         cache_read: toMicro(cost.cache_read),
         cache_write_5m: toMicro(cost.cache_write),
+        audio_in: toMicro(cost.input_audio),
+        audio_out: toMicro(cost.output_audio),
         context: limit.context,
         max_output: limit.output,
-      });
+      };
+      for (const provider of MODELS_DEV_NAMES[name] ?? [name]) list.set(keyOf(provider, model), facts);
     }
   }
   return list;
@@ -173,6 +197,9 @@ function readLiteLlm(models: z.output<typeof liteLlm>): PriceList {
       output: toMicro(model.output_cost_per_token, 1_000_000),
       cache_read: toMicro(model.cache_read_input_token_cost, 1_000_000),
       cache_write_5m: toMicro(model.cache_creation_input_token_cost, 1_000_000),
+      reasoning: toMicro(model.output_cost_per_reasoning_token, 1_000_000),
+      audio_in: toMicro(model.input_cost_per_audio_token, 1_000_000),
+      audio_out: toMicro(model.output_cost_per_audio_token, 1_000_000),
       // Its context is that of the input, which other lists do not state.
       max_output: typeof model.max_output_tokens === 'number' ? model.max_output_tokens : undefined,
     };
@@ -186,7 +213,17 @@ function readLiteLlm(models: z.output<typeof liteLlm>): PriceList {
 function factsOf(entry: CatalogEntry, deployment: CatalogEntryDeployment, nowMs: number): Facts | null {
   const active = findActivePrice(toHistory(deployment.prices), nowMs).version;
   const tokens = (active ?? findActivePrice(toHistory(entry.prices), nowMs).version)?.price.tokens;
-  return tokens === undefined ? null : { ...tokens.per_1m_micro, context: entry.context, max_output: entry.max_output };
+  if (tokens === undefined) return null;
+  const { per_1m_micro: rates } = tokens;
+  return {
+    // A class without a rate costs as much as plain input or output.
+    reasoning: rates.output,
+    audio_in: rates.input,
+    audio_out: rates.output,
+    ...rates,
+    context: entry.context,
+    max_output: entry.max_output,
+  };
 }
 
 function toHistory(prices: readonly CatalogEntryPrice[]): PriceVersion[] {
