@@ -57,13 +57,22 @@ module.exports = {
   // Tests wait for timeouts and servers more than half of the time.
   maxWorkers: Math.max(4, availableParallelism() - 1),
   // `.ci/run` adds up the totals of several runs.
-  reporters: ['default', '<rootDir>/test/harness/jest/totals-reporter.js'],
+  reporters: [
+    'default',
+    '<rootDir>/test/harness/jest/totals-reporter.js',
+    '<rootDir>/test/harness/jest/journeys-reporter.js',
+  ],
   projects: [
     { ...shared, displayName: 'unit', testRegex: String.raw`\.spec\.tsx?$` },
     { ...withServers, displayName: 'integration', testRegex: String.raw`/test/integration/.+\.integration-spec\.ts$` },
     { ...withServers, displayName: 'e2e', testRegex: String.raw`/test/(e2e|conformance)/.+\.e2e-spec\.ts$` },
     { ...withServers, displayName: 'clients', testRegex: String.raw`/test/clients/.+\.e2e-spec\.ts$` },
-    { ...withServers, displayName: 'web', testRegex: String.raw`/test/web/.+\.web-spec\.ts$` },
+    {
+      ...withServers,
+      displayName: 'web',
+      globalSetup: '<rootDir>/test/harness/web-setup.ts',
+      testRegex: String.raw`/test/web/.+\.web-spec\.ts$`,
+    },
     { ...withServers, displayName: 'faults', testRegex: String.raw`/test/faults/.+\.fault-spec\.ts$` },
     { ...withServers, displayName: 'slow-faults', testRegex: String.raw`/test/faults/.+\.(${SLOW_FAULTS})-spec\.ts$` },
   ],

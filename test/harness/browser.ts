@@ -1,37 +1,20 @@
 /** A Chromium for journeys through the pages. Every journey fails on what no page may ever do (`BrowserUser.complaints`). */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import { findChromium, NO_CHROMIUM } from './chromium';
 import type { DashboardClient } from './dashboard-client';
 import type { TestGateway } from './gateway';
 
 /** Only for what never happens: a slow machine must not fail a journey. */
 const TIMEOUT_MS = 90_000;
 const KEEP_TIMEOUT_MS = 10_000;
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** The path of an installed Chromium; null without one. */
-function findChromium(): string | null {
-  const { CHROMIUM_PATH } = process.env;
-  if (CHROMIUM_PATH !== undefined) return CHROMIUM_PATH;
-  for (const name of NAMES) {
-    try {
-      return execFileSync('which', [name], { stdio: ['ignore', 'pipe', 'ignore'] })
-        .toString()
-        .trim();
-    } catch {
-      // The next name.
-    }
-  }
-  return null;
-}
-
-/** `describe` for journeys: skipped without a Chromium, unless `REQUIRE_BROWSER=1`. */
+/** `describe` for journeys: skipped without a Chromium. With `REQUIRE_BROWSER=1`, `web-setup.ts` ends such a run. */
 export function describeJourney(name: string, journeys: () => void): void {
-  if (findChromium() !== null || process.env.REQUIRE_BROWSER === '1') describe(name, journeys);
-  else describe.skip(`${name} (no Chromium: on Debian apt-get install chromium, else set CHROMIUM_PATH)`, journeys);
+  if (findChromium() === null) describe.skip(`${name}: ${NO_CHROMIUM}`, journeys);
+  else describe(name, journeys);
 }
 
 let running: Promise<Browser> | undefined;
@@ -39,7 +22,7 @@ let running: Promise<Browser> | undefined;
 /** One browser per test file. */
 function launchBrowser(): Promise<Browser> {
   const executablePath = findChromium();
-  if (executablePath === null) throw new Error('No Chromium: on Debian, apt-get install chromium, else CHROMIUM_PATH');
+  if (executablePath === null) throw new Error(`There is ${NO_CHROMIUM}`);
   // Chromium has no sandbox for the superuser.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   running ??= chromium.launch({ executablePath, args });

@@ -9,6 +9,8 @@ import { startRealServers } from './servers';
 import { startTestServices } from './test-services';
 
 export default async function globalSetup(): Promise<void> {
+  // `web-setup.ts` calls it too.
+  if (process.env.TEST_DATABASE_PREFIX !== undefined) return;
   if (process.env.TEST_DATABASE_URL === undefined || process.env.TEST_REDIS_URL === undefined) {
     const services = await startTestServices();
     process.env.TEST_DATABASE_URL = services.databaseUrl;

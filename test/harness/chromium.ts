@@ -1,0 +1,22 @@
+import { execFileSync } from 'node:child_process';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+
+/** `jest/journeys-reporter.js` knows skipped journeys by it. */
+export const NO_CHROMIUM = 'no Chromium (Debian: `apt-get install chromium`, else `CHROMIUM_PATH`)';
+
+/** The path of an installed Chromium; null without one. */
+export function findChromium(): string | null {
+  const { CHROMIUM_PATH } = process.env;
+  if (CHROMIUM_PATH !== undefined) return CHROMIUM_PATH;
+  for (const name of NAMES) {
+    try {
+      return execFileSync('which', [name], { stdio: ['ignore', 'pipe', 'ignore'] })
+        .toString()
+        .trim();
+    } catch {
+      // The next name.
+    }
+  }
+  return null;
+}
