@@ -2,10 +2,18 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+  type Response,
+} from 'playwright-core';
 import { findChromium, NO_CHROMIUM } from './chromium';
 import type { DashboardClient } from './dashboard-client';
 import type { TestGateway } from './gateway';
+import { PageSecrets } from './page-secrets';
 
 /** Only for what never happens: a slow machine must not fail a journey. */
 const TIMEOUT_MS = 90_000;
@@ -31,21 +39,19 @@ function launchBrowser(): Promise<Browser> {
 
 const visiting = new Set<BrowserUser>();
 
-/** Keeps picture and document of every open page, and ends the visits. `shared-environment.js` calls it when a test fails. */
+/**
+ * Keeps picture, document and trace of every open visit without secrets, prints its complaints, and ends the visits.
+ * `shared-environment.js` calls it when a test fails.
+ */
 async function keepPages(): Promise<void> {
   const users = [...visiting];
   if (users.length === 0) return;
   visiting.clear();
   const folder = mkdtempSync(join(tmpdir(), 'gateway-journey-'));
-  const pages = users.flatMap(({ context }) => context.pages());
-  for (const [index, page] of pages.entries()) {
-    const file = join(folder, `page-${index + 1}`);
-    await page.screenshot({ path: `${file}.png`, timeout: KEEP_TIMEOUT_MS }).catch(() => undefined);
-    const html = await page.content().catch((error: unknown) => String(error));
-    writeFileSync(`${file}.html`, `<!-- ${page.url()} -->\n${html}`);
-  }
-  for (const { context } of users) await context.close().catch(() => undefined);
-  process.stdout.write(`The pages of the failed journey are kept in ${folder}\n`);
+  const complaints: string[] = [];
+  for (const [index, user] of users.entries()) complaints.push(...(await user.keep(join(folder, `user-${index + 1}`))));
+  const kept = `The pages of the failed journey are kept in ${folder}\n`;
+  process.stdout.write(complaints.length === 0 ? kept : `${kept}${complaintsOf(complaints)}\n`);
 }
 Object.assign(globalThis, { [Symbol.for('gateway.keepPages')]: keepPages });
 
@@ -59,6 +65,10 @@ export class BrowserUser {
   /** What no page may do: violations of the policy, errors in the console, failed replies, other hosts. */
   readonly complaints: string[] = [];
   private readonly announced: RegExp[] = [];
+  private readonly secrets = new PageSecrets();
+  /** What the pages wrote to the console, asked and got, each with the milliseconds since the visit began. */
+  private readonly trace: string[] = [];
+  private readonly openedAtMs = performance.now();
 
   private constructor(
     readonly context: BrowserContext,
@@ -84,7 +94,7 @@ export class BrowserUser {
   }
 
   /** With the session of a user of the dashboard. */
-  static signedIn(
+  static async signedIn(
     gateway: TestGateway,
     { cookie }: DashboardClient,
     options: BrowserContextOptions = {},
@@ -101,10 +111,12 @@ export class BrowserUser {
       sameSite: 'Lax' as const,
     };
     const localStorage = [{ name: 'dashboard', value: JSON.stringify({ signedIn: true }) }];
-    return BrowserUser.open(gateway, {
+    const user = await BrowserUser.open(gateway, {
       storageState: { cookies: [session], origins: [{ origin, localStorage }] },
       ...options,
     });
+    user.secrets.learn(session.value);
+    return user;
   }
 
   /**
@@ -125,33 +137,97 @@ export class BrowserUser {
 
   /** Ends the visit. @throws Error with everything that a page did wrong. */
   async close(): Promise<void> {
+    await this.findSecrets();
     visiting.delete(this);
     await this.context.close();
-    if (this.complaints.length > 0) throw new Error(`The pages did what none may:\n${this.complaints.join('\n')}`);
+    if (this.complaints.length > 0) throw new Error(complaintsOf(this.complaints));
+  }
+
+  /**
+   * Ends the visit and keeps what it shows and its trace, without secrets.
+   * @param path the names of the files begin with it
+   * @returns the complaints
+   */
+  async keep(path: string): Promise<readonly string[]> {
+    for (const [index, page] of this.context.pages().entries()) {
+      const file = `${path}-page-${index + 1}`;
+      await this.secrets.hideIn(page).then(
+        () => page.screenshot({ path: `${file}.png`, timeout: KEEP_TIMEOUT_MS }).catch(() => undefined),
+        () => undefined,
+      );
+      const html = await page.content().catch((error: unknown) => String(error));
+      writeFileSync(`${file}.html`, this.secrets.redact(`<!-- ${page.url()} -->\n${html}`));
+    }
+    writeFileSync(`${path}-trace.txt`, this.secrets.redact(`${this.trace.join('\n')}\n`));
+    await this.context.close().catch(() => undefined);
+    return this.complaints.map((line) => this.secrets.redact(line));
+  }
+
+  /** Complains of secrets in the open pages, and in what all pages wrote to the console and asked for. */
+  private async findSecrets(): Promise<void> {
+    for (const page of this.context.pages()) {
+      const url = page.url();
+      if (new URL(url).origin !== this.origin) continue;
+      for (const place of await this.secrets.placesIn(page)) {
+        this.complaints.push(`a secret is in the ${place} of ${this.secrets.redact(url)}`);
+      }
+      if (this.secrets.isIn(url)) this.complaints.push(`a secret is in the address ${this.secrets.redact(url)}`);
+    }
+    for (const line of this.trace) {
+      if (this.secrets.isIn(line)) this.complaints.push(`a secret is in the trace: ${this.secrets.redact(line)}`);
+    }
   }
 
   private watch(page: Page): void {
-    page.on('pageerror', (error) => this.complaints.push(`uncaught: ${error.message}`));
+    page.on('pageerror', (error) => {
+      this.note(`uncaught: ${error.message}`);
+      this.complaints.push(`uncaught: ${error.message}`);
+    });
     page.on('console', (message) => {
       const text = message.text();
+      this.note(`console ${message.type()}: ${text}`);
       // Chromium logs every failed reply; `response` below judges those.
       if (message.type() === 'error' && !text.startsWith('Failed to load resource')) this.complain(text);
     });
+    // Printed links and those of mails have a secret behind the `#`, which no server gets and the page removes.
+    page.on('framenavigated', (frame) => this.note(`at ${withoutFragment(frame.url())}`));
     page.on('request', (request) => {
       const url = request.url();
+      this.note(`${request.method()} ${withoutFragment(url)}`);
+      this.secrets.learnFromRequest(request);
       if (!/^(?:blob|data):/.test(url) && new URL(url).origin !== this.origin) this.complaints.push(`asked ${url}`);
     });
-    page.on('response', (response) => {
-      if (response.status() < 400) return;
-      // On a busy machine the database is late: pages repeat such a read by themselves.
-      if (response.status() === 503 && response.headers()['x-should-retry'] === 'true') return;
-      const { pathname } = new URL(response.url());
-      const line = `${response.request().method()} ${pathname} ${response.status()}`;
-      this.complain(line);
+    page.on('requestfailed', (request) => {
+      this.note(`${request.method()} ${withoutFragment(request.url())} failed: ${request.failure()?.errorText}`);
     });
+    page.on('response', (response) => this.judge(response));
+  }
+
+  private judge(response: Response): void {
+    const method = response.request().method();
+    const status = response.status();
+    this.note(`${method} ${withoutFragment(response.url())} ${status}`);
+    this.secrets.learnFromResponse(response);
+    if (status < 400) return;
+    // On a busy machine the database is late: pages repeat such a read by themselves, but never a write.
+    const isRead = method === 'GET' || method === 'HEAD';
+    if (isRead && status === 503 && response.headers()['x-should-retry'] === 'true') return;
+    this.complain(`${method} ${new URL(response.url()).pathname} ${status}`);
+  }
+
+  private note(line: string): void {
+    this.trace.push(`${Math.round(performance.now() - this.openedAtMs)} ms ${line}`);
   }
 
   private complain(line: string): void {
     if (!this.announced.some((pattern) => pattern.test(line))) this.complaints.push(line);
   }
+}
+
+function complaintsOf(lines: readonly string[]): string {
+  return `The pages did what none may:\n${lines.join('\n')}`;
+}
+
+function withoutFragment(url: string): string {
+  return url.split('#', 1)[0] ?? '';
 }
