@@ -22,3 +22,44 @@ export async function accessibilityProblems(page: Page, rules?: readonly string[
 export function fitsItsWidth(page: Page): Promise<boolean> {
   return page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
 }
+
+/**
+ * Visible text and controls that nobody can reach, one line each: beyond the edge of the page, or cut off by an element that
+ * does not scroll. What an ellipsis shortens is complete elsewhere, and what is for screen readers only is no content here.
+ */
+export function clippedContent(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`(() => {
+    const width = document.documentElement.clientWidth;
+    const styleOf = (element) => getComputedStyle(element);
+    const chainOf = (element) => element === null ? [] : [element, ...chainOf(element.parentElement)];
+    const scrolls = ({ overflowX }) => overflowX === 'auto' || overflowX === 'scroll';
+    const cuts = (overflow) => overflow === 'hidden' || overflow === 'clip';
+    const isHidden = (element) => !element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+    const hasText = (element) => [...element.childNodes].some(({ nodeType, data }) => nodeType === 3 && data.trim() !== '');
+    const problems = [];
+    for (const element of document.querySelectorAll('body *')) {
+      if (!(element instanceof HTMLElement) || isHidden(element)) continue;
+      if (!hasText(element) && !element.matches('a, button, input, select, textarea')) continue;
+      const chain = chainOf(element);
+      if (chain.some((each) => each.clientWidth === 1 || styleOf(each).clipPath !== 'none')) continue;
+      const box = element.getBoundingClientRect();
+      if (box.width <= 1 || box.height <= 1) continue;
+      const name = element.outerHTML.slice(0, 160);
+      if ((box.right > width + 1 || box.left < -1) && !chain.some((each) => scrolls(styleOf(each)))) problems.push('beyond the edge: ' + name);
+      for (const each of chain) {
+        const style = styleOf(each);
+        if (scrolls(style)) break;
+        if (style.textOverflow === 'ellipsis' || style.webkitLineClamp !== 'none') break;
+        const frame = each.getBoundingClientRect();
+        const isCut =
+          (cuts(style.overflowX) && (box.right > frame.right + 1 || box.left < frame.left - 1)) ||
+          (cuts(style.overflowY) && (box.bottom > frame.bottom + 1 || box.top < frame.top - 1));
+        if (isCut) {
+          problems.push('cut off: ' + name);
+          break;
+        }
+      }
+    }
+    return problems;
+  })()`);
+}

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JobGateway } from '../e2e/create-video/job-gateway';
-import { accessibilityProblems, COLOR_RULES, fitsItsWidth } from '../harness/accessibility';
+import { accessibilityProblems, clippedContent, COLOR_RULES, fitsItsWidth } from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { DashboardClient } from '../harness/dashboard-client';
 
@@ -66,6 +66,12 @@ function routedPaths(): readonly string[] {
 const THEMES = [
   ['light', undefined],
   ['dark', COLOR_RULES],
+] as const;
+
+/** A small screen, and a window of 1280 × 900 at 200 % zoom. WCAG 2.2, 1.4.10 and 1.4.4. */
+const SMALL_VIEWS = [
+  [320, 640, 'narrow'],
+  [640, 450, 'zoomed'],
 ] as const;
 
 /** Every style sheet and script of the built pages. */
@@ -181,15 +187,18 @@ describeJourney('every page', () => {
     }
     if ((await page.locator('h1').count()) !== 1) problems.push(`${path} has not one h1`);
     if (!/ · Gateway$|^Gateway$/.test(await page.title())) problems.push(`${path} has the title ${await page.title()}`);
-    await page.setViewportSize({ width: 320, height: 640 });
-    if (!(await fitsItsWidth(page))) problems.push(`${path} scrolls sideways at 320 px`);
-    await user.picture(`${name}-narrow`);
+    for (const [width, height, picture] of SMALL_VIEWS) {
+      await page.setViewportSize({ width, height });
+      if (!(await fitsItsWidth(page))) problems.push(`${path} scrolls sideways at ${width} px`);
+      for (const problem of await clippedContent(page)) problems.push(`${path} at ${width} px: ${problem}`);
+      await user.picture(`${name}-${picture}`);
+    }
     return problems;
   }
 
   const nameOf = (path: string): string => path.replaceAll(/[/$]+/g, '-').replace(/^-|-$/g, '') || 'home';
 
-  it('for visitors has no problem that axe finds, one heading, a title, and fits 320 px', async () => {
+  it('for visitors has no problem that axe finds, one heading, a title, and fits 320 px and 200 % zoom', async () => {
     const user = await BrowserUser.open(served.gateway);
     const problems: string[] = [];
     for (const path of [...VISITOR_PAGES, '/no-such-page']) {
@@ -200,7 +209,7 @@ describeJourney('every page', () => {
   });
 
   it.each(['empty', 'full'] as const)(
-    'of an organization that is %s has no problem that axe finds, one heading, a title, and fits 320 px',
+    'of an organization that is %s has no problem that axe finds, one heading, a title, and fits 320 px and 200 % zoom',
     async (state) => {
       const owner = state === 'full' ? await busyUser() : await served.gateway.dashboardUser({ role: 'owner' });
       const objects = await objectsOf(owner);
@@ -218,7 +227,7 @@ describeJourney('every page', () => {
     },
   );
 
-  it('for operators has no problem that axe finds, one heading, a title, and fits 320 px', async () => {
+  it('for operators has no problem that axe finds, one heading, a title, and fits 320 px and 200 % zoom', async () => {
     const owner = await busyUser();
     const user = await BrowserUser.signedIn(served.gateway, owner);
     const problems: string[] = [];

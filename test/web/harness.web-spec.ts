@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clippedContent } from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import { TestGateway } from '../harness/gateway';
 
@@ -80,6 +81,27 @@ describeJourney('a visit of the harness', () => {
     for (const method of ['GET', 'POST']) await user.page.evaluate(`fetch('/late', { method: '${method}' })`);
     const failure = await user.close().then(String, String);
     expect(failure.split('\n').slice(1)).toEqual(['POST /late 503']);
+  });
+
+  it.each([
+    ['beyond the edge', 'position: absolute; left: 300px; width: 200px; top: 0', ''],
+    ['cut off', 'width: 200px', 'width: 40px; overflow: hidden'],
+    ['cut off', 'height: 80px', 'height: 20px; overflow: clip'],
+  ])('finds content that is %s (%s)', async (problem, style, frame) => {
+    const user = await BrowserUser.open(gateway, { viewport: { width: 320, height: 640 } });
+    await user.page.goto('/dashboard/login');
+    await user.page.getByRole('button', { name: 'Sign in' }).waitFor();
+    expect(await clippedContent(user.page)).toEqual([]);
+    await user.page.evaluate(`(() => {
+      const [frame, content] = [document.createElement('div'), document.createElement('p')];
+      frame.style.cssText = '${frame}';
+      content.style.cssText = '${style}';
+      content.textContent = 'Planted';
+      frame.append(content);
+      (document.querySelector('main') ?? document.body).append(frame);
+    })()`);
+    expect(await clippedContent(user.page)).toEqual([expect.stringMatching(`^${problem}: <p .*Planted`)]);
+    await user.close();
   });
 
   it('keeps document, picture and trace of a failed journey without secrets', async () => {
