@@ -398,7 +398,10 @@ export interface paths {
          * @description For providers, not for clients: the gateway gives a provider this address when it submits a job, if `PUBLIC_BASE_URL` is
          *     set and the provider can call back. A report only makes the gateway ask the provider for the state of the job; nothing
          *     in it is believed. The signature in the path authorizes the request; no API key is needed. An address that the gateway
-         *     did not issue gets 404 `not_found`, and after many of them from one network 429 `rate_limited`. Every other report gets the same answer, whether or not the job still exists.
+         *     did not issue gets 404 `not_found`, and after many of them from one network 429 `rate_limited`. Providers that sign their
+         *     reports (fal, Replicate) must have signed one about a running job within five minutes: otherwise it gets 400
+         *     `validation_failed`, or 503 `service_unavailable` while the provider's keys cannot be fetched, and the job waits for its
+         *     next poll. Every other report gets the same answer, whether or not the job still exists.
          */
         post: operations["reportJob"];
         delete?: never;
@@ -4620,8 +4623,8 @@ export interface operations {
             cookie?: never;
         };
         /**
-         * @description In the format of the provider. A report counts whatever its body is: one that is no JSON or has more than 64 KiB is not
-         *     read.
+         * @description In the format of the provider. A report that is not signed counts whatever its body is: one that is no JSON or has more
+         *     than 64 KiB is not read.
          */
         requestBody?: {
             content: {

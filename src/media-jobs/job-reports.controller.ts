@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { PublicWithOptionalBody } from '../core/http/route.decorators';
+import { KeepsRawBody, PublicWithOptionalBody } from '../core/http/route.decorators';
 import { JobReportGuard } from './job-report.guard';
 import { JobReports } from './job-reports';
 
@@ -9,7 +9,7 @@ const MAX_CHALLENGE_LENGTH = 200;
 
 /**
  * Reports of providers about jobs. A report is a hint: nothing in it is believed, and the answer tells nothing about the
- * job. So a body that cannot be read does no harm.
+ * job. So a body that cannot be read does no harm, unless its vendor signs it.
  */
 @Controller('v1/job-reports')
 export class JobReportsController {
@@ -18,12 +18,15 @@ export class JobReportsController {
   @Post(':token')
   @HttpCode(200)
   @PublicWithOptionalBody()
+  @KeepsRawBody()
   @UseGuards(JobReportGuard)
   async reportJob(
-    @Req() { reportedSubmission }: FastifyRequest,
+    @Req() { reportedSubmission, headers, rawBody }: FastifyRequest,
     @Body() body: unknown,
   ): Promise<{ readonly challenge?: string }> {
-    if (reportedSubmission !== null) await this.reports.receive(reportedSubmission);
+    if (reportedSubmission !== null) {
+      await this.reports.receive(reportedSubmission, { headers, body: rawBody ?? Buffer.alloc(0) });
+    }
     return challengeOf(body);
   }
 }

@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
+import type { SignedReport } from '../providers/contract/media-job';
 import type { ReportedSubmission } from './job-report-address';
+import { JobReportSignatures } from './job-report-signatures';
 import { JobWakeUps } from './job-wake-ups';
 import { MediaJobRepository } from './media-job.repository';
 
@@ -18,11 +20,20 @@ export class JobReports {
   constructor(
     private readonly jobs: MediaJobRepository,
     private readonly wakeUps: JobWakeUps,
+    private readonly signatures: JobReportSignatures,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Resolves alike for a job that waits for its next poll, and for any other. */
-  async receive({ jobId, providerToken }: ReportedSubmission): Promise<void> {
+  /**
+   * Resolves alike for a job that waits for its next poll, and for one that needs none.
+   * @throws GatewayError `validation_failed` for a report that its vendor should have signed and did not;
+   *   `service_unavailable` when that cannot be verified
+   */
+  async receive({ jobId, providerToken }: ReportedSubmission, report: SignedReport): Promise<void> {
+    const job = await this.jobs.findReported(jobId, providerToken);
+    if (job === null) return;
+    await this.signatures.assertValid(job, report);
+    // Only now: an invalid report must not keep a valid one from counting.
     if (this.isTooEarly(providerToken)) return;
     if (await this.jobs.bringPollForward(jobId, providerToken)) await this.wakeUps.wake(jobId);
   }

@@ -35,6 +35,11 @@ const BRING_POLL_FORWARD = `
      AND next_run_at > now() AND (lease_until IS NULL OR lease_until <= now())
   RETURNING id`;
 
+/** The submission that a report may bring forward. */
+const FIND_REPORTED = `
+  SELECT provider, kind, provider_handle ->> 'keyId' AS "keyId" FROM media_job
+   WHERE id = $1 AND provider_token = $2 AND completed_at IS NULL AND provider_handle IS NOT NULL`;
+
 /** Over `media_job_due_index`, the longest overdue first. A live lease means that a worker holds the job. */
 const FIND_DUE = `
   SELECT id, version, ${LANE} AS lane FROM media_job
@@ -100,6 +105,14 @@ const REMOVE = `
 /** A deleted job whose objects and rows remain. */
 export type DeletedJob = Pick<MediaJob, 'id' | 'organizationId' | 'kind'>;
 
+/** What identifies the sender of a report. */
+export interface ReportedJob {
+  readonly provider: string;
+  readonly kind: JobKind;
+  /** `null`: the provider has one key. */
+  readonly keyId: string | null;
+}
+
 /** A canceled or expired job that must be canceled at its provider. */
 export interface DueCancellation {
   readonly job: MediaJob;
@@ -125,6 +138,12 @@ export class MediaJobRepository {
   /** The next step of a job and when it is due. `null`: the job has ended or a worker holds it. */
   async findNextStep(id: string): Promise<(DueJob & { readonly inMs: number }) | null> {
     const [row] = await this.dataSource.query<(DueJob & { readonly inMs: number })[]>(FIND_NEXT_STEP, [id]);
+    return row ?? null;
+  }
+
+  /** `null`: the submission is not the job's latest, its provider has not accepted it, or the job has ended. */
+  async findReported(id: string, providerToken: string): Promise<ReportedJob | null> {
+    const [row] = await this.dataSource.query<ReportedJob[]>(FIND_REPORTED, [id, providerToken]);
     return row ?? null;
   }
 

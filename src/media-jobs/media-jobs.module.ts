@@ -3,6 +3,8 @@ import { AttemptsModule } from '../auth/rate-limits/attempts.module';
 import { IdempotencyModule } from '../auth/idempotency/idempotency.module';
 import { LimitsModule } from '../auth/rate-limits/limits.module';
 import { ModelsModule } from '../models/models.module';
+import { OutboundModule } from '../core/outbound/outbound.module';
+import { JobReportSignatures } from './job-report-signatures';
 import { JobReports } from './job-reports';
 import { JobReportsController } from './job-reports.controller';
 import { JobSubmissionService } from './job-submission.service';
@@ -14,9 +16,9 @@ import { VideoController } from './video.controller';
 
 /** The video, music and job endpoints (`README.md`). Workers may run in another process. */
 @Module({
-  imports: [AttemptsModule, IdempotencyModule, LimitsModule, MediaJobsCoreModule, ModelsModule],
+  imports: [AttemptsModule, IdempotencyModule, LimitsModule, MediaJobsCoreModule, ModelsModule, OutboundModule],
   controllers: [VideoController, MusicController, JobsController, JobReportsController],
-  providers: [JobReports, JobSubmissionService, JobsService],
+  providers: [JobReports, JobReportSignatures, JobSubmissionService, JobsService],
   exports: [JobSubmissionService, MediaJobsCoreModule],
 })
 export class MediaJobsModule {}

@@ -49,6 +49,10 @@ function stage(weights: readonly number[]) {
       },
       cancel: async () => use(id),
       openOutput: async () => use(id),
+      verifyReport: async () => {
+        use(id);
+        return true;
+      },
     };
     const provider = { capabilities: {}, quirks: {}, chat, responses, video } as unknown as Provider;
     return { id, accountId: `${id} at its address`, weight, provider };
@@ -182,6 +186,14 @@ describe('KeyPool', () => {
     await video.cancel?.(handle, providerCall());
     await video.openOutput?.({ type: 'video', url: null }, providerCall({ keyId: handle.keyId }));
     expect(calls).toEqual(['key-0', 'key-1', 'key-1', 'key-1', 'key-1']);
+  });
+
+  it('verifies a report with the key that submitted its job', async () => {
+    const { pool, calls } = stage([1, 1, 1]);
+    const { deadlines, signal } = providerCall();
+    const call = { deadlines, signal, keyId: 'key-2', fetchPublic: () => Promise.reject(new Error('not needed')) };
+    expect(await pool.video?.verifyReport?.({ headers: {}, body: Buffer.alloc(0) }, call)).toBe(true);
+    expect(calls).toEqual(['key-2']);
   });
 
   describe('a job whose key was removed', () => {

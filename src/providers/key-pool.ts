@@ -151,7 +151,7 @@ export class KeyPool implements Provider {
     const adapterOf = <Adapter extends JobAdapter>({ provider }: PooledKey): Adapter => provider[kind] as Adapter;
     type Openers = Required<Pick<JobAdapter, 'openOutput' | 'downloadCredential'>>;
     const openersOf = (call: ProviderCall) => adapterOf<JobAdapter & Openers>(this.keyOf(call.keyId));
-    const base: Pick<JobAdapter, 'capabilities' | 'assertSupported' | keyof Openers> = {
+    const base: Pick<JobAdapter, 'capabilities' | 'assertSupported' | 'verifyReport' | keyof Openers> = {
       capabilities: {
         ...first.capabilities,
         // Keys may belong to different accounts, and an account knows only its own tokens.
@@ -162,6 +162,11 @@ export class KeyPool implements Provider {
       ...(first.openOutput !== undefined && { openOutput: (output, call) => openersOf(call).openOutput(output, call) }),
       ...(first.downloadCredential !== undefined && {
         downloadCredential: (call) => openersOf(call).downloadCredential(call),
+      }),
+      // A vendor signs with a secret of the account.
+      ...(first.verifyReport !== undefined && {
+        verifyReport: (report, call) =>
+          adapterOf<Required<JobAdapter>>(this.keyOf(call.keyId)).verifyReport(report, call),
       }),
     };
     if (first.mode === 'sync') {

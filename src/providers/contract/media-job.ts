@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ImageFile } from './images';
 import type { OutputPaths } from './request-mapping';
-import type { ProviderCall } from './provider-call';
+import type { CallLimits, ProviderCall } from './provider-call';
 import type { ProviderError } from './provider-error';
 import type { UsageVector } from './usage';
 
@@ -97,6 +97,22 @@ export interface DownloadCredential {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** A report of a vendor about a job, as it arrived. */
+export interface SignedReport {
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The exact bytes. */
+  readonly body: Buffer;
+}
+
+/** What the verification of a report may use. */
+export interface ReportCall extends CallLimits {
+  /** The key that submitted the job, of a provider with several keys. */
+  readonly keyId?: string;
+  /** Fetches a small public document through the outbound guard. */
+  readonly fetchPublic: (url: string) => Promise<Buffer>;
+}
+
 interface JobAdapterBase {
   readonly capabilities: JobCapabilities;
   /**
@@ -112,6 +128,11 @@ interface JobAdapterBase {
   openOutput?(output: JobOutput, call: ProviderCall): Promise<Readable>;
   /** For web URLs of outputs. Absent: anyone may fetch them. */
   downloadCredential?(call: ProviderCall): Promise<DownloadCredential>;
+  /**
+   * Whether the vendor signed a report within the last minutes. Absent: its reports are not signed.
+   * @throws Error when the vendor's keys cannot be fetched, which says nothing about the report
+   */
+  verifyReport?(report: SignedReport, call: ReportCall): Promise<boolean>;
 }
 
 /** A provider that accepts a job and is then polled. */

@@ -47,6 +47,7 @@ export class MappedJobs implements AsyncJobAdapter {
     private readonly provider: string,
     private readonly queue: MappedQueue,
     readonly capabilities: JobCapabilities,
+    readonly verifyReport: Required<AsyncJobAdapter>['verifyReport'],
   ) {}
 
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {

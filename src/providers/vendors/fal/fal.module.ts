@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import type { JobCapabilities } from '../../contract/media-job';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { FalQueue } from '../../dialects/fal-queue/fal-queue';
+import { FalSignatures } from '../../dialects/fal-queue/fal-signature';
 import { ApiKeyProvider } from '../../kit/api-key-provider';
 import { MappedImages, MappedJobs } from '../../kit/mapped-queue';
 import { MappedSpeech } from '../../kit/mapped-speech';
@@ -29,7 +30,8 @@ export class FalProvider extends ApiKeyProvider {
       headers: (apiKey) => ({ authorization: `Key ${apiKey}` }),
       serve: (http, provider) => {
         const queue = new FalQueue(http);
-        const jobs = new MappedJobs(provider, queue, CAPABILITIES);
+        const signatures = new FalSignatures();
+        const jobs = new MappedJobs(provider, queue, CAPABILITIES, (report, call) => signatures.verify(report, call));
         return { images: new MappedImages(queue), speech: new MappedSpeech(queue), video: jobs, music: jobs };
       },
     });

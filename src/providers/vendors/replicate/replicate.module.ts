@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import type { JobCapabilities } from '../../contract/media-job';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ReplicateQueue } from '../../dialects/replicate/replicate-queue';
+import { ReplicateSignatures } from '../../dialects/replicate/replicate-signature';
 import { ApiKeyProvider } from '../../kit/api-key-provider';
 import { MappedImages, MappedJobs } from '../../kit/mapped-queue';
 
@@ -26,7 +27,8 @@ export class ReplicateProvider extends ApiKeyProvider {
       defaultBaseUrl: 'https://api.replicate.com/v1',
       serve: (http, provider) => {
         const queue = new ReplicateQueue(http);
-        const jobs = new MappedJobs(provider, queue, CAPABILITIES);
+        const signatures = new ReplicateSignatures(http);
+        const jobs = new MappedJobs(provider, queue, CAPABILITIES, (report, call) => signatures.verify(report, call));
         return { images: new MappedImages(queue), video: jobs, music: jobs };
       },
     });

@@ -1,0 +1,54 @@
+/** The keys of vendors that sign their reports about jobs. */
+import { type Clock, systemClock } from '../../core/time/clock';
+import type { ReportCall } from '../contract/media-job';
+
+/** The longest that fal allows (https://docs.fal.ai/model-endpoints/webhooks). */
+const MAX_AGE_MS = 24 * 3_600_000;
+/** Between two fetches for signatures that no known key made, which may be forged. */
+const MIN_AGE_MS = 60_000;
+const TIMESTAMP = /^\d{1,12}$/;
+/** The tolerance of fal, and of the Standard Webhooks specification. */
+const TOLERANCE_SECONDS = 300;
+
+export class SigningKeys<Key> {
+  private keys: readonly Key[] = [];
+  private fetchedAtMs = -Infinity;
+  private fetching: Promise<void> | null = null;
+
+  /** @param fetchKeys resolves with at least one key */
+  constructor(
+    private readonly fetchKeys: (call: ReportCall) => Promise<readonly Key[]>,
+    private readonly clock: Clock = systemClock,
+  ) {}
+
+  /**
+   * Whether any key passes the test. Fetches keys that are missing or old, and those that may have replaced the known ones.
+   * @throws any error of the fetch
+   */
+  async some(isValid: (key: Key) => boolean, call: ReportCall): Promise<boolean> {
+    if (this.ageMs() < MAX_AGE_MS && this.keys.some(isValid)) return true;
+    if (this.ageMs() < MIN_AGE_MS) return false;
+    await this.refresh(call);
+    return this.keys.some(isValid);
+  }
+
+  private ageMs(): number {
+    return this.clock.monotonic() - this.fetchedAtMs;
+  }
+
+  /** Once for all reports that wait for it. */
+  private refresh(call: ReportCall): Promise<void> {
+    this.fetching ??= this.fetchKeys(call)
+      .then((keys) => {
+        this.keys = keys;
+        this.fetchedAtMs = this.clock.monotonic();
+      })
+      .finally(() => (this.fetching = null));
+    return this.fetching;
+  }
+}
+
+/** Whether a report was sent within five minutes of now. @param timestamp Unix seconds */
+export function isRecent(timestamp: string, { now }: Clock): boolean {
+  return TIMESTAMP.test(timestamp) && Math.abs(now() / 1_000 - Number(timestamp)) <= TOLERANCE_SECONDS;
+}
