@@ -85,6 +85,10 @@ describeJourney('the playground', () => {
       .getByText(/^Answer complete: \$0\.\d+$/)
       .waitFor();
     await pictures(user, 'playground-chat');
+    const [request, reply] = await jsonOf(page, answer);
+    expect(JSON.parse(request)).toMatchObject({ model: 'mock/chat-1', stream: true });
+    const events = JSON.parse(reply) as { usage?: { x_llm_cost_micro: number } | null }[];
+    expect(events.find(({ usage }) => usage != null)?.usage?.x_llm_cost_micro).toBe(cost);
     await message.fill('What would this cost?');
     await page.getByRole('link', { name: 'Explain', exact: true }).last().click();
     await page.getByRole('heading', { level: 1, name: 'Explain' }).waitFor();
@@ -212,6 +216,9 @@ describeJourney('the playground', () => {
     ]);
     await expectCostOfReceipt(developer, page.getByRole('figure'));
     await pictures(user, 'playground-image');
+    const [request, reply] = await jsonOf(page, page.getByRole('figure'));
+    expect(JSON.parse(request)).toMatchObject({ prompt: 'A lighthouse', size: '512x512' });
+    expect(JSON.parse(reply).data[0].b64_json).toMatch(/^iVBOR/);
 
     await page.getByRole('link', { name: 'Speech', exact: true }).click();
     await page.getByLabel('Text', { exact: true }).fill('The quick brown fox');
@@ -230,6 +237,7 @@ describeJourney('the playground', () => {
     );
     expect(seconds).toBeGreaterThan(0.5);
     await expectCostOfReceipt(developer, page.getByRole('article'));
+    expect((await jsonOf(page, page.getByRole('article')))[1]).toContain('"content_type": "audio/mpeg"');
     await pictures(user, 'playground-speech');
     await page.getByRole('link', { name: 'Transcription', exact: true }).click();
     await page
@@ -239,6 +247,9 @@ describeJourney('the playground', () => {
     const transcript = page.getByRole('article');
     await transcript.getByText('The quick brown fox').waitFor();
     await expectCostOfReceipt(developer, transcript);
+    const [sent, written] = await jsonOf(page, transcript);
+    expect(JSON.parse(sent)).toMatchObject({ file: { file: 'fox.mp3', content_type: 'audio/mpeg' } });
+    expect(JSON.parse(written)).toMatchObject({ text: 'The quick brown fox' });
     const download = page.waitForEvent('download');
     await transcript.getByRole('button', { name: 'SRT' }).click();
     expect((await download).suggestedFilename()).toBe('fox.srt');
@@ -307,6 +318,7 @@ describeJourney('the playground', () => {
     const jobs = async (): Promise<ReadonlyArray<{ status: string }>> =>
       (await developer.call(developer.path('/jobs'))).json.data;
     expect((await jobs()).map(({ status }) => status)).toEqual(['succeeded']);
+    expect(JSON.parse((await jsonOf(page, page.locator('main')))[1])).toMatchObject({ status: 'queued' });
     await pictures(user, 'playground-video');
 
     await page.getByLabel('Prompt').fill('Another boat [[mock: run=60s]]');
@@ -333,6 +345,9 @@ describeJourney('the playground', () => {
     await user.page.getByLabel('Message', { exact: true }).fill('Hello');
     await user.page.getByRole('button', { name: 'Send' }).click();
     await user.page.getByText('insufficient_credits').waitFor();
+    expect(JSON.parse((await jsonOf(user.page, user.page.getByRole('article')))[1])).toMatchObject({
+      error: { code: 'insufficient_credits' },
+    });
     await user.page.getByRole('link', { name: 'Balance and budgets' }).waitFor();
     await user.close();
   });
@@ -347,4 +362,15 @@ describeJourney('the playground', () => {
 
 function choose(page: Page, name: string): Locator {
   return page.getByRole('combobox', { name, exact: true });
+}
+
+/** The request and the reply that the JSON button of an answer shows. */
+async function jsonOf(page: Page, answer: Locator): Promise<readonly [string, string]> {
+  await answer.getByRole('button', { name: 'JSON', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Request and reply as JSON' });
+  const texts = await Promise.all(
+    ['request JSON', 'reply JSON'].map((name) => dialog.getByRole('region', { name }).innerText()),
+  );
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  return [texts[0] ?? '', texts[1] ?? ''];
 }

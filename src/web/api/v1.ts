@@ -1,5 +1,6 @@
 import { api, unwrap } from './client';
 import { ApiError } from './errors';
+import { keepExchange } from './exchanges';
 import { whenSignedIn } from './sign-in';
 
 const RENEW_BEFORE_END_MS = 60_000;
@@ -61,11 +62,16 @@ export interface V1Options {
 export async function callV1(organizationId: string, path: `/v1/${string}`, options: V1Options): Promise<Response> {
   const { secret } = await playgroundKey(organizationId);
   const reply = await send(secret, path, options);
-  if (reply.status !== 401) return requireSuccess(reply);
+  if (reply.status !== 401) return settle(path, options, reply);
   // The key has ended, for example because newer ones of other tabs replaced it. Nothing was charged.
   const current = keys.get(organizationId);
   if (current !== undefined && (await current).secret === secret) forget(organizationId, current);
-  return requireSuccess(await send((await playgroundKey(organizationId)).secret, path, options));
+  return settle(path, options, await send((await playgroundKey(organizationId)).secret, path, options));
+}
+
+function settle(path: string, { body }: V1Options, reply: Response): Promise<Response> {
+  keepExchange(path, body, reply);
+  return requireSuccess(reply);
 }
 
 async function send(secret: string, path: string, options: V1Options): Promise<Response> {

@@ -4,6 +4,7 @@ import { useOrganization } from '../../app/use-session';
 import { ApiError } from '../../api/errors';
 import { Banner } from '../../ui/banner';
 import type { ReplyFailure } from './chat-reply';
+import { JsonButton } from './json-button';
 
 /** A failed request, with its code, its id and the page that helps. */
 export function RequestFailure({ error }: { readonly error: Error }) {
@@ -13,6 +14,7 @@ export function RequestFailure({ error }: { readonly error: Error }) {
   return (
     <Banner tone="bad" role="alert" title={code}>
       <ErrorText error={error} />
+      {error instanceof ApiError && error.requestId !== undefined && <JsonButton requestId={error.requestId} />}
       {status === 402 && (
         <p className="mt-1">
           <Link to="/o/$org/billing" params={{ org: id }} className="link">

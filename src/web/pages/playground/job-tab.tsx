@@ -22,6 +22,7 @@ import { EstimateLine } from './estimate-line';
 import { RequestFailure } from './failure';
 import { FormLayout } from './form-layout';
 import { jobBody, JobFields, NO_JOB_DRAFT } from './job-fields';
+import { JsonButton } from './json-button';
 import { useSpending } from './playground-context';
 import { modelOf, type TabProps } from './tab';
 import { useDraft } from './use-draft';
@@ -149,6 +150,7 @@ function JobCard({ jobId }: { readonly jobId: string }) {
                   <Amount micro={hasEnded(current.status) ? current.cost_micro : current.estimated_cost_micro} />
                 </span>
               </p>
+              <JsonButton requestId={current.request_id} />
               {!hasEnded(current.status) && (
                 <Button small pending={cancel.pending} onClick={() => cancel.run(undefined)}>
                   Cancel

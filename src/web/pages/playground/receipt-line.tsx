@@ -3,6 +3,7 @@ import { useOrganization } from '../../app/use-session';
 import { countOf, formatDuration } from '../../format/count';
 import { Amount } from '../../ui/amount';
 import { Badge } from '../../ui/badge';
+import { JsonButton } from './json-button';
 
 interface ReceiptLineProps {
   readonly costMicro: number | null;
@@ -19,7 +20,7 @@ export function ReceiptLine({ costMicro, requestId, totalMs = null, facts = [], 
   const { id } = useOrganization();
   const parts = [...facts, ...(totalMs === null ? [] : [`${formatDuration(totalMs)} in total`])];
   return (
-    <p className="mt-2 flex flex-wrap gap-x-3 gap-y-1 text-muted">
+    <div className="mt-2 flex flex-wrap items-center gap-x-3 gap-y-1 text-muted">
       {costMicro !== null && (
         <span className="font-medium text-ink">
           <Amount micro={costMicro} />
@@ -34,6 +35,7 @@ export function ReceiptLine({ costMicro, requestId, totalMs = null, facts = [], 
           Receipt
         </Link>
       )}
-    </p>
+      {requestId !== null && <JsonButton requestId={requestId} />}
+    </div>
   );
 }
