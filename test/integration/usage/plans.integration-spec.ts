@@ -14,7 +14,8 @@ import { createUsageSweeps } from './create-usage-sweeps';
 import { insertReceipts, keyIdOf } from './receipts';
 
 const RECEIPTS = FULL ? 1_000_000 : 100_000;
-const HOURS = 24 * 30;
+/** The longest month: as many hours as a series may have. */
+const HOURS = 24 * 31;
 const LIMIT = 50;
 const RUNS = FULL ? 20 : 2;
 const BIG_TABLES = ['usage_record', 'usage_by_model', 'usage_by_key'];
