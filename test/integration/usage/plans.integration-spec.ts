@@ -14,7 +14,7 @@ import { createUsageSweeps } from './create-usage-sweeps';
 import { insertReceipts, keyIdOf } from './receipts';
 
 const RECEIPTS = FULL ? 1_000_000 : 100_000;
-/** The longest month: as many hours as a series may have. */
+/** The longest month; a series may have 750 hours. */
 const HOURS = 24 * 31;
 const LIMIT = 50;
 const RUNS = FULL ? 20 : 2;
