@@ -6,7 +6,7 @@ import { clippedContent } from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import { TestGateway } from '../harness/gateway';
 
-/** Has the shape of an API key and belongs to nobody. */
+/** Has the shape of an API key, but is the key of no account. */
 const KEY = `sk-llm-${'0aB'.repeat(13).slice(1)}`;
 const PASSWORD = 'a password & more of this test';
 
