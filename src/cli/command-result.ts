@@ -9,12 +9,13 @@ export interface CommandResult {
   readonly failed?: boolean;
 }
 
-/** A commander action that runs `work` and prints only its result to standard output. */
-export function run<Options>(
-  work: (options: Options) => Promise<CommandResult>,
-): (options: Options, command: Command) => Promise<void> {
-  return async (options, command) => {
-    const result = await work(options);
+/** A commander action that gives `work` its arguments and options, and prints only the result to standard output. */
+export function run<Input extends unknown[]>(
+  work: (...input: Input) => Promise<CommandResult>,
+): (...input: [...Input, Command]) => Promise<void> {
+  return async (...input) => {
+    const command = input.at(-1) as Command;
+    const result = await work(...(input.slice(0, -1) as Input));
     const asJson = command.optsWithGlobals<{ json?: boolean }>().json === true;
     process.stdout.write(`${asJson ? JSON.stringify(result.json) : result.text}\n`);
     if (result.failed === true) process.exitCode = 1;

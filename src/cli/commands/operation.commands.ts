@@ -29,7 +29,7 @@ export function addOperationCommands(program: Command): void {
   catalog
     .command('diff')
     .description('compare token prices and limits with a price list; exit code 1 if they differ')
-    .requiredOption('--list <file>', 'JSON of models.dev (api.json) or LiteLLM (model_prices_and_context_window.json)')
+    .argument('<file>', 'JSON of models.dev (api.json) or LiteLLM (model_prices_and_context_window.json)')
     .action(run(diffCatalog));
 
   const ledger = program.command('ledger').description('audit the ledger');
@@ -72,7 +72,7 @@ async function checkCatalog(): Promise<CommandResult> {
   };
 }
 
-async function diffCatalog({ list: file }: { readonly list: string }): Promise<CommandResult> {
+async function diffCatalog(file: string): Promise<CommandResult> {
   const models = await loadCatalog(loadConfig().catalogDir);
   let diff: PriceListDiff;
   try {

@@ -228,12 +228,12 @@ describe('the command line', () => {
     it('are compared with a price list, exit code 1 when a price differs', async () => {
       const file = join(mkdtempSync(join(tmpdir(), 'gateway-prices-')), 'api.json');
       writeFileSync(file, JSON.stringify({ openai: { models: { 'gpt-4o': { cost: { input: 99 } } } } }));
-      const { exitCode, stdout } = await cli.run('catalog', 'diff', '--list', file, '--json');
+      const { exitCode, stdout } = await cli.run('catalog', 'diff', file, '--json');
       expect([exitCode, JSON.parse(stdout)]).toMatchObject([
         1,
         { compared: 1, differences: [{ upstream_model: 'gpt-4o', field: 'input', listed: 99_000_000 }] },
       ]);
-      const { exitCode: refused, stderr } = await cli.run('catalog', 'diff', '--list', `${file}.missing`);
+      const { exitCode: refused, stderr } = await cli.run('catalog', 'diff', `${file}.missing`);
       expect([refused, stderr]).toEqual([1, expect.stringContaining('cannot be compared')]);
     });
   });
