@@ -14,7 +14,8 @@ mkdir -p "$folder"
 version=$(node -p "require('./package.json').version")
 
 npm pack --silent --pack-destination "$folder" >/dev/null
-tar -czf "$folder/inference-gateway-chart-$version.tgz" -C docker/helm inference-gateway
+# Files that the chart shares with Compose are links.
+tar --dereference -czf "$folder/inference-gateway-chart-$version.tgz" -C docker/helm inference-gateway
 npm run --silent sbom >"$folder/sbom.cdx.json"
 cp docker/CHANGES.md "$folder"
 (cd "$folder" && sha256sum -- * >SHA256SUMS.part && mv SHA256SUMS.part SHA256SUMS)

@@ -7,10 +7,13 @@ import type { Clock } from '../core/time/clock';
 import type { DrainService } from './availability';
 import { ReadinessService } from './readiness.service';
 
-function createReadiness() {
+function createReadiness(
+  reads: Pick<ReadDatabase, 'source' | 'connections'> = { source: 'replica', connections: null },
+) {
   const servers = { asked: 0, redisIsUp: true };
   const clock = { nowMs: 0 };
   const drain = { stopping: false };
+  const metrics = new Metrics();
   const readiness = new ReadinessService(
     {
       query: async () => void servers.asked++,
@@ -27,11 +30,11 @@ function createReadiness() {
     { state: 'ok', ageMs: 34_567 } as LedgerAuditService,
     drain as DrainService,
     { now: () => clock.nowMs, monotonic: () => clock.nowMs } as Clock,
-    new Metrics(),
-    { source: 'replica' } as ReadDatabase,
+    metrics,
+    reads as ReadDatabase,
   );
   const ask = async (): Promise<string> => (await readiness.check()).status;
-  return { readiness, servers, clock, drain, ask };
+  return { readiness, servers, clock, drain, metrics, ask };
 }
 
 describe('ReadinessService', () => {
@@ -53,6 +56,21 @@ describe('ReadinessService', () => {
     const { readiness } = createReadiness();
     const details = { ledger_audit_age_seconds: 34, reads_from: 'replica' };
     expect(await readiness.check()).toMatchObject({ checks: { ledger: 'ok' }, ...details });
+  });
+
+  it('counts a replica as up while lists are read from it, and shows none where there is none', async () => {
+    const replicaUp = async (reads?: Pick<ReadDatabase, 'source' | 'connections'>): Promise<number | undefined> => {
+      const { readiness, metrics } = createReadiness(reads);
+      await readiness.check();
+      const { values } = (await metrics.registry.getSingleMetric('gateway_dependency_up')?.get()) ?? {};
+      return values?.find(({ labels }) => labels.name === 'replica')?.value;
+    };
+    const connections = { totalCount: 1, idleCount: 1, waitingCount: 0 };
+    expect([
+      await replicaUp({ source: 'replica', connections }),
+      await replicaUp({ source: 'primary', connections }),
+      await replicaUp({ source: 'primary', connections: null }),
+    ]).toEqual([1, 0, undefined]);
   });
 
   it('reports a shutdown immediately', async () => {

@@ -98,6 +98,9 @@ export class ReadinessService {
     ]);
     this.metrics.dependencyUp.of('postgres').set(postgres === 'ok' ? 1 : 0);
     this.metrics.dependencyUp.of('redis').set(redis === 'ok' ? 1 : 0);
+    if (this.reads.connections !== null) {
+      this.metrics.dependencyUp.of('replica').set(this.reads.source === 'replica' ? 1 : 0);
+    }
     return { postgres, redis, migrations, ledger: this.audit.state };
   }
 

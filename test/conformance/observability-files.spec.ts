@@ -83,6 +83,7 @@ describe('docker/grafana/gateway.json', () => {
       'gateway_draining',
       'gateway_job_duration_seconds',
       'gateway_logins_total',
+      'gateway_partitions_until_timestamp_seconds',
       'gateway_purchases_total',
       'gateway_storage_calls_total',
       'gateway_traces_dropped_total',
@@ -124,7 +125,9 @@ describe('docker/runbooks', () => {
     ]);
     const settings = quoted.filter((words) => /^[A-Z]+(?:_[A-Z]+)+$/.test(words));
     expect(settings.filter((name) => !(name in SETTINGS.shape))).toEqual([]);
-    const events = quoted.filter((words) => /_(?:failed|broken|overdue|away|unavailable|refused|failure)$/.test(words));
+    const events = quoted.filter((words) =>
+      /_(?:failed|broken|overdue|away|unavailable|refused|failure|used|ran_out)$/.test(words),
+    );
     const code = globSync('src/**/*.ts', { cwd: ROOT })
       .filter((file) => !file.endsWith('.spec.ts'))
       .map((file) => readFileSync(join(ROOT, file), 'utf8'))

@@ -48,6 +48,14 @@ export class DayPartitions {
     return rows.map(({ name }) => name);
   }
 
+  /** The first instant for which some table has no partition of its day yet; `null`: no table is partitioned by day. */
+  async coveredUntil(): Promise<Date | null> {
+    const [row] = await this.dataSource.query<{ at: Date | null }[]>(
+      `SELECT min(day_of_id(first_id))::timestamp AT TIME ZONE 'UTC' AS at FROM day_partition WHERE is_last`,
+    );
+    return row?.at ?? null;
+  }
+
   /** Oldest first. */
   list(table: string): Promise<DayPartition[]> {
     return this.dataSource.query<DayPartition[]>(

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Cron, CronExpression } from '@nestjs/schedule';
 import { driverErrorOf, isLockTimeout } from '../database/driver-error';
+import { Metrics } from '../observability/metrics/catalogue';
 import { logFailure, scheduled } from '../scheduling/scheduling.module';
 import { DayPartitions } from './day-partitions';
 
@@ -12,7 +13,10 @@ export const DAYS_AHEAD = 8;
 export class PartitionSweeps {
   private readonly logger = new Logger('Partitions');
 
-  constructor(private readonly partitions: DayPartitions) {}
+  constructor(
+    private readonly partitions: DayPartitions,
+    private readonly metrics: Metrics,
+  ) {}
 
   @Cron(CronExpression.EVERY_HOUR, scheduled('partitions.extend'))
   extendScheduled(): Promise<void> {
@@ -23,6 +27,8 @@ export class PartitionSweeps {
           this.extend(table),
         );
       }
+      const until = await this.partitions.coveredUntil();
+      if (until !== null) this.metrics.partitionsUntil.of().set(until.getTime() / 1_000);
     });
   }
 

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Pool, PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { DayPartitions } from '../../../src/core/partitions/day-partitions';
 import { DAYS_AHEAD, PartitionSweeps } from '../../../src/core/partitions/partition-sweeps';
 import { allowedMs, until } from '../../faults/figures';
@@ -17,6 +18,7 @@ describe('tables partitioned by the day of an id', () => {
   let pool: Pool;
   let dataSource: DataSource;
   let partitions: DayPartitions;
+  const metrics = new Metrics();
   const created: string[] = [];
 
   beforeAll(async () => {
@@ -109,7 +111,7 @@ describe('tables partitioned by the day of an id', () => {
   it('are extended by several processes at once while rows are written', async () => {
     await createTable('shared', 1);
     await insertDuring('shared', async () => {
-      const sweeps = Array.from({ length: 4 }, () => new PartitionSweeps(partitions));
+      const sweeps = Array.from({ length: 4 }, () => new PartitionSweeps(partitions, metrics));
       await until('all partitions', 60_000, async () => {
         await Promise.all(sweeps.map((each) => each.extendScheduled()));
         return (await partitions.list('shared')).length === DAYS_AHEAD + 1;
@@ -140,7 +142,7 @@ describe('tables partitioned by the day of an id', () => {
     await createTable('late', -3);
     const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     expect(await insert('late', dayIn(0))).toBe(nameOf('late', dayIn(-3)));
-    await insertDuring('late', () => new PartitionSweeps(partitions).extendScheduled());
+    await insertDuring('late', () => new PartitionSweeps(partitions, metrics).extendScheduled());
     expect(error.mock.calls).toEqual([[expect.objectContaining({ event: 'partitions_ran_out', table: 'late' })]]);
     error.mockRestore();
     const [, late, next] = await partitions.list('late');
@@ -180,12 +182,28 @@ describe('tables partitioned by the day of an id', () => {
     expect((await pool.query(`SELECT to_regclass('old_past') AS gone`)).rows).toEqual([{ gone: null }]);
   });
 
+  it('are reported by the first day that the table with the fewest partitions has not yet', async () => {
+    const untilSeconds = async (): Promise<number | undefined> => {
+      await new PartitionSweeps(partitions, metrics).extendScheduled();
+      const { values } =
+        (await metrics.registry.getSingleMetric('gateway_partitions_until_timestamp_seconds')?.get()) ?? {};
+      return values?.[0]?.value;
+    };
+    expect(await untilSeconds()).toBe(Date.parse(dayIn(DAYS_AHEAD)) / 1_000);
+    await createTable('in_use', 2);
+    await inTransaction(async (client) => {
+      await client.query('SELECT FROM in_use');
+      expect(await untilSeconds()).toBe(Date.parse(dayIn(2)) / 1_000);
+    });
+    expect(await untilSeconds()).toBe(Date.parse(dayIn(DAYS_AHEAD)) / 1_000);
+  });
+
   it('are extended although another table has a row of a later year in its last partition', async () => {
     await createTable('astray', 1);
     await createTable('behind_it', 1);
     await insert('astray', '2199-01-01');
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
-    await new PartitionSweeps(partitions).extendScheduled();
+    await new PartitionSweeps(partitions, metrics).extendScheduled();
     expect(warn.mock.calls).toEqual([
       [expect.objectContaining({ event: 'partitions_extend_failed', message: expect.stringContaining('astray') })],
     ]);

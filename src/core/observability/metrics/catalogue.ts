@@ -219,7 +219,12 @@ export class Metrics extends MetricRegistry {
   readonly storageCalls = this.counter('storage_calls_total', 'Calls to the object storage', ['operation', 'result']);
 
   // --- Process --------------------------------------------------------------------------------------------------------
-  readonly dependencyUp = this.gauge('dependency_up', '1: the server answered the last check', ['name']);
+  readonly dependencyUp = this.gauge('dependency_up', '1: the last check could use the server', ['name']);
+  readonly partitionsUntil = this.gauge(
+    'partitions_until_timestamp_seconds',
+    'First instant, in seconds since the epoch, for which a table by day has no partition of that day yet',
+    [],
+  );
   readonly databaseConnections = this.gauge('database_connections', 'Connections to PostgreSQL', ['pool', 'state']);
   readonly eventLoopUtilization = this.gauge(
     'event_loop_utilization',
