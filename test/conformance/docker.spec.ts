@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { loadConfig } from '../../src/core/config/load-config';
@@ -8,13 +9,20 @@ import { SETTINGS } from '../../src/core/config/settings';
 import { describeWith, runProgram } from '../harness/external-program';
 
 interface ComposeService {
+  readonly image?: string;
   readonly command?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly init?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly stop_grace_period?: string;
+  readonly shm_size?: string;
   readonly env_file?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
   readonly build?: { readonly target: string };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
-  readonly healthcheck?: unknown;
+  readonly healthcheck?: { readonly test: readonly string[] };
   readonly read_only?: boolean;
 }
 
@@ -23,6 +31,19 @@ const FILES = ['compose.yaml', 'compose.observability.yaml', 'compose.try.yaml']
 const compose = FILES.map((file) => read(`docker/${file}`)).join('\n');
 const { services } = parse('compose.yaml');
 const OURS = ['gateway', 'worker', 'migrate'];
+/** What a process may need after its drain: `core/observability`, section Shutdown. */
+const SETTLING_MS = 30_000;
+/** Where the images of the services listen. */
+const LISTENERS = {
+  gateway: ['gateway:8080'],
+  postgres: ['postgres:5432'],
+  valkey: ['valkey:6379'],
+  objects: ['objects:8333'],
+  prometheus: ['prometheus:9090'],
+  alertmanager: ['alertmanager:9093'],
+  'otel-collector': ['otel-collector:4318'],
+  jaeger: ['jaeger:4317', 'jaeger:16686'],
+};
 const example = read('docker/.env.example');
 const instructions = read('docker/Dockerfile')
   .replaceAll('\\\n', ' ')
@@ -35,6 +56,8 @@ const filledIn = {
   PUBLIC_BASE_URL: 'http://localhost:8080',
   S3_PUBLIC_ENDPOINT: 'http://localhost:8333',
 };
+
+const gatewayConfig = loadConfig({ ...interpolate(services.gateway?.environment ?? {}), ...imageEnvironment() });
 
 describe('docker/compose*.yaml', () => {
   it.each(OURS)('gives %s only existing settings and a configuration that loads', (name) => {
@@ -82,6 +105,100 @@ describe('docker/compose*.yaml', () => {
     }
   });
 
+  it.each(['gateway', 'worker'])('stops the %s no earlier than it needs, and asks it whether it serves', (name) => {
+    const { stop_grace_period: grace = '', healthcheck, environment = {} } = services[name] ?? {};
+    const { management, http } = loadConfig({ ...interpolate(environment), ...imageEnvironment() });
+    const neededMs = http.shutdownDelayMs + http.drainTimeoutMs + SETTLING_MS;
+    expect(Number(grace.replace(/s$/, '')) * 1_000).toBeGreaterThanOrEqual(neededMs);
+    expect(healthcheck?.test.join(' ')).toContain(`http://127.0.0.1:${management.port}/serving`);
+  });
+
+  it('keeps what PostgreSQL and the objects hold, and lets Valkey evict nothing and write nothing to disk', () => {
+    const volumesOf = (name: string) => services[name]?.volumes?.map((volume) => volume.split(':')[0]);
+    expect([volumesOf('postgres'), volumesOf('objects'), volumesOf('valkey')]).toEqual([
+      ['postgres'],
+      ['objects'],
+      undefined,
+    ]);
+    expect(services.postgres?.shm_size).toBe('256m');
+    const { command = [] } = services.valkey ?? {};
+    const valueOf = (option: string): string | undefined => command[command.indexOf(option) + 1];
+    expect(['--save', '--appendonly', '--maxmemory-policy'].map(valueOf)).toEqual(['', 'no', 'noeviction']);
+    expect(valueOf('--requirepass')).toBe('${REDIS_PASSWORD:?}');
+  });
+
+  it.each(FILES)(
+    '%s takes images of one version, and publishes on the loopback interface all but the proxy',
+    (file) => {
+      const all = Object.entries(parse(file).services);
+      const images = all.flatMap(([, { image, build }]) => (image === undefined || build ? [] : [image]));
+      expect(images.filter((image) => !/:v?\d[\w.]*$/.test(image))).toEqual([]);
+      const published = all.flatMap(([name, { ports = [] }]) => (name === 'proxy' ? [] : ports));
+      expect(published.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+    },
+  );
+
+  it('names only services that Compose starts, at ports on which they listen', () => {
+    const files = [
+      'docker/compose.yaml',
+      'docker/compose.observability.yaml',
+      'docker/proxy/Caddyfile',
+      'docker/prometheus/prometheus.yml',
+      'docker/otel-collector/config.yaml',
+      'docker/grafana/provisioning/datasources/prometheus.yaml',
+    ];
+    const text = files.map((file) => read(file).replaceAll(/^\s*#.*$/gm, '')).join('\n');
+    const all = Object.keys({ ...services, ...parse('compose.observability.yaml').services });
+    const hosts = [...text.matchAll(/(?:\/\/|@|endpoint: |'|reverse_proxy |dynamic a )([a-z][a-z-]*)[: ](\d{4,5})\b/g)]
+      .map(([, host, port]) => `${host}:${port}`)
+      .filter((address) => !address.startsWith('localhost:'));
+    expect(new Set(hosts)).toEqual(new Set(Object.values(LISTENERS).flat()));
+    expect(all).toEqual(expect.arrayContaining(Object.keys(LISTENERS)));
+    const scraped = [...text.matchAll(/names: \[(\w+)\], type: A, port: (\d+)/g)].map(([, ...found]) => found);
+    expect(scraped).toEqual(['gateway', 'worker'].map((name) => [name, String(gatewayConfig.management.port)]));
+  });
+
+  it('lets the proxy wait longer than the gateway does, and pass on every event at once', () => {
+    const caddyfile = read('docker/proxy/Caddyfile');
+    for (const name of ['response_header_timeout', 'read_timeout']) {
+      const [, seconds] = new RegExp(`\\s${name} (\\d+)s`).exec(caddyfile) ?? [];
+      expect([name, Number(seconds) * 1_000 > gatewayConfig.inference.totalTimeoutMs]).toEqual([name, true]);
+    }
+    expect(caddyfile).toContain('flush_interval -1');
+    expect(caddyfile).toContain(`dynamic a gateway ${gatewayConfig.http.port}`);
+  });
+
+  // The program of Compose 2 and later, as `go install` or a release makes it; it needs no Docker.
+  describeWith('docker-compose', () => {
+    const sets = [['compose.yaml'], ['compose.yaml', 'compose.observability.yaml'], ['compose.try.yaml']];
+    const config = (files: readonly string[], environment: NodeJS.ProcessEnv): void => {
+      // `.env` beside the files would hide what is missing.
+      const directory = mkdtempSync(join(tmpdir(), 'compose-'));
+      cpSync(join(ROOT, 'docker'), directory, { recursive: true, filter: (path) => basename(path) !== '.env' });
+      writeFileSync(join(directory, '.env'), '');
+      const args = files.flatMap((file) => ['--file', join(directory, file)]);
+      try {
+        runProgram('docker-compose', [...args, 'config', '--quiet'], environment);
+      } finally {
+        rmSync(directory, { recursive: true });
+      }
+    };
+
+    it.each(sets)('accepts %s', (...files) => {
+      expect(() => config(files, filledIn)).not.toThrow();
+    });
+
+    it('refuses to start without a required value, and names it', () => {
+      const files = sets[1] ?? [];
+      const required = new Set([...compose.matchAll(/\$\{([A-Z0-9_]+):\?\}/g)].map(([, name = '']) => name));
+      expect(required.size).toBe(9);
+      for (const name of required) {
+        const rest = Object.fromEntries(Object.entries(filledIn).filter(([other]) => other !== name));
+        expect(() => config(files, rest)).toThrow(name);
+      }
+    });
+  });
+
   it.each(FILES)('%s mounts files that exist and builds targets that the Dockerfile has', (file) => {
     const all = Object.values(parse(file).services);
     const mounted = all.flatMap(({ volumes }) => volumes ?? []).map((volume) => volume.split(':')[0] ?? '');
@@ -124,9 +241,16 @@ describe('docker/Dockerfile', () => {
     expect(sources.every((path) => existsSync(join(ROOT, path)))).toBe(true);
   });
 
-  it('runs as an unprivileged user on a read-only root file system', () => {
+  it('runs as an unprivileged user on a read-only root file system, without capabilities', () => {
     expect(last('USER')).toBe('65532:65532');
-    expect(OURS.map((name) => services[name]?.read_only)).toEqual([true, true, true]);
+    for (const name of OURS) {
+      expect(services[name]).toMatchObject({
+        read_only: true,
+        init: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      });
+    }
   });
 });
 
