@@ -1839,6 +1839,12 @@ export interface components {
              *     fail: `usage.images` is the actual number, and only those are charged.
              */
             data: (components["schemas"]["ImageByUrl"] | components["schemas"]["ImageInline"])[];
+            /**
+             * @description `WIDTHxHEIGHT` of the images as they were made. It may differ from the requested size where the provider knows
+             *     aspect ratios only, or rounds. Absent if the gateway did not receive the images, because it returns the
+             *     provider's URLs, and if the images differ in size.
+             */
+            size?: string;
             usage: {
                 images: number;
                 x_llm_cost_micro: components["schemas"]["Micro"];

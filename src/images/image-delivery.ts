@@ -70,8 +70,8 @@ export class ImageDelivery {
     const items: ReplyItem[] = [];
     for (const image of images) {
       if (!('bytes' in image)) continue;
-      const { bytes, revisedPrompt } = image;
-      items.push({ bytes, base64: await toBase64Pieces(bytes), revisedPrompt });
+      const { bytes, revisedPrompt, size } = image;
+      items.push({ bytes, base64: await toBase64Pieces(bytes), revisedPrompt, size });
     }
     return items;
   }
@@ -104,11 +104,11 @@ export class ImageDelivery {
   }
 
   private async store(image: MadeImage, index: number, { organizationId, id, trace }: ImageOwner): Promise<ReplyItem> {
-    const { revisedPrompt } = image;
-    if ('url' in image) return { url: image.url, revisedPrompt };
+    const { revisedPrompt, size } = image;
+    if ('url' in image) return { url: image.url, revisedPrompt, size };
     const { bytes: body, contentType } = image;
     const { key } = await this.objects.store({ kind: 'image', organizationId, id, index, contentType, body, trace });
     const { url } = await this.objects.sign(key);
-    return { url, revisedPrompt };
+    return { url, revisedPrompt, size };
   }
 }

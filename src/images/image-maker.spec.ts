@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
+import { tinyPng } from '../../test/conformance/media-answers';
 import { compilePrice } from '../billing/pricing/price';
 import type { Candidate } from '../inference/inference.types';
 import type { OutboundClient } from '../core/outbound/outbound-client';
@@ -13,6 +14,8 @@ import { ImageMaker, type MadeImages } from './image-maker';
 Logger.overrideLogger(false);
 
 const PNG = Buffer.from('89504e470d0a1a0a00', 'hex');
+/** Of the width in a PNG file; the height follows. */
+const WIDTH_OFFSET = 16;
 const GIF = Buffer.from('GIF89a pixels');
 const USAGE: UsageVector = { ...NO_USAGE, inputText: 5, outputImage: 100 };
 const REQUEST: ImageRequest = {
@@ -26,7 +29,7 @@ const REQUEST: ImageRequest = {
   mask: null,
   delivery: 'bytes',
 };
-const image = (bytes = PNG): GeneratedImage => ({ bytes, revisedPrompt: null });
+const image = (bytes: Buffer = PNG): GeneratedImage => ({ bytes, revisedPrompt: null });
 const at = (url: string): GeneratedImage => ({ url, revisedPrompt: null });
 
 interface Scene {
@@ -90,7 +93,7 @@ describe('ImageMaker images', () => {
     ['a URL', at('https://vendor.example/a.png'), PNG],
   ])('returns an image given as %s as bytes with the sniffed type', async (_what, given, bytes) => {
     const { images, outputBytes } = await make({ results: [{ images: [given], usage: null }] });
-    expect(images).toEqual([{ bytes, contentType: 'image/png', revisedPrompt: null }]);
+    expect(images).toEqual([{ bytes, contentType: 'image/png', revisedPrompt: null, size: null }]);
     expect(outputBytes).toBe(PNG.length);
   });
 
@@ -110,7 +113,16 @@ describe('ImageMaker images', () => {
     const urls = ['https://vendor.example/a.png', 'http://vendor.example/a.png', 'HTTPS://vendor.example/b.png'];
     const results = [{ images: [...urls.map(at), image()], usage: null }];
     const { images } = await make({ results, request: { delivery: 'url', count: 4 } });
-    expect(images).toEqual(urls.map(at));
+    expect(images).toEqual(urls.map((url) => ({ url, revisedPrompt: null, size: null })));
+  });
+
+  it('reads the size from each image, whatever size was requested, and leaves it unknown in a damaged one', async () => {
+    const wide = Buffer.from(tinyPng());
+    wide.writeUInt32BE(1344, WIDTH_OFFSET);
+    wide.writeUInt32BE(768, WIDTH_OFFSET + 4);
+    const results = [{ images: [image(wide), image(tinyPng()), image(PNG)], usage: null }];
+    const { images } = await make({ results, request: { count: 3, size: '1920x1080' } });
+    expect(images.map(({ size }) => size)).toEqual(['1344x768', '1x1', null]);
   });
 
   it('returns a revised prompt only when it differs from the prompt', async () => {

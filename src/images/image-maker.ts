@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { imageSize } from 'image-size';
 import type { CompiledPrice } from '../billing/pricing/price';
 import { sniffImageType } from '../core/types/image-format';
 import { GatewayError } from '../core/errors/gateway-error';
@@ -21,7 +22,11 @@ const FETCH_LIMITS = { maxBytes: 20 * 1_048_576, timeoutMs: 60_000 };
 const ALLOWED_TYPES: ReadonlySet<string | null> = new Set(['image/png', 'image/jpeg', 'image/webp']);
 
 /** A validated image, or its vendor URL where a URL suffices. */
-export type MadeImage = (ImageFile | { readonly url: string }) & { readonly revisedPrompt: string | null };
+export type MadeImage = (ImageFile | { readonly url: string }) & {
+  readonly revisedPrompt: string | null;
+  /** Such as `1024x1536`, read from the image; `null`: unknown. */
+  readonly size: string | null;
+};
 
 export interface MadeImages extends MeteredResult {
   /** At least one, at most the requested number. */
@@ -75,13 +80,13 @@ export class ImageMaker {
   ): Promise<MadeImage | null> {
     const revisedPrompt = image.revisedPrompt === prompt ? null : image.revisedPrompt;
     if (delivery === 'url') {
-      return 'url' in image ? { url: image.url, revisedPrompt } : null;
+      return 'url' in image ? { url: image.url, revisedPrompt, size: null } : null;
     }
     const bytes = 'bytes' in image ? image.bytes : await this.fetch(image.url, call);
     const contentType = bytes === null ? null : sniffImageType(bytes);
     return bytes === null || contentType === null || !ALLOWED_TYPES.has(contentType)
       ? null
-      : { bytes, contentType, revisedPrompt };
+      : { bytes, contentType, revisedPrompt, size: sizeOf(bytes) };
   }
 
   private async fetch(url: string, { signal, requestId }: ProviderCall): Promise<Buffer | null> {
@@ -99,6 +104,16 @@ export class ImageMaker {
       });
       return null;
     }
+  }
+}
+
+/** Returns `null` for an image whose header is damaged. */
+function sizeOf(bytes: Buffer): string | null {
+  try {
+    const { width, height } = imageSize(bytes);
+    return width > 0 && height > 0 ? `${width}x${height}` : null;
+  } catch {
+    return null;
   }
 }
 

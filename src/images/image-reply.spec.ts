@@ -11,15 +11,22 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base6
 const revisedPrompt = fc.option(fc.oneof(fc.string({ unit: 'binary' }), fc.constant('a "b64_json":"" b')), {
   nil: null,
 });
+const size = fc.constantFrom(null, '1024x1024', '1344x768');
 const image = fc.oneof(
-  fc.record({ url: fc.webUrl({ withQueryParameters: true }), revisedPrompt }),
-  fc.record({ bytes: fc.uint8Array({ minLength: 1, maxLength: 64 }), revisedPrompt }),
+  fc.record({ url: fc.webUrl({ withQueryParameters: true }), revisedPrompt, size }),
+  fc.record({ bytes: fc.uint8Array({ minLength: 1, maxLength: 64 }), revisedPrompt, size }),
 );
 type Image = typeof image extends fc.Arbitrary<infer Value> ? Value : never;
 
 const toItem = (each: Image): ReplyItem =>
   'url' in each ? each : { ...each, bytes: Buffer.from(each.bytes), base64: [Buffer.from(base64(each.bytes))] };
 const bill: Bill = { costMicro: 7n, usage: { ...NO_USAGE, images: 3 }, usageEstimated: false };
+
+/** The size is part of the response if all images have it. */
+function sizeOf(images: readonly Image[]): { readonly size?: string } {
+  const [size = null, ...others] = new Set(images.map((each) => each.size));
+  return size === null || others.length > 0 ? {} : { size };
+}
 
 describe('renderImages', () => {
   it('renders the image response around its cost for any images and prompts', () => {
@@ -33,6 +40,7 @@ describe('renderImages', () => {
             ...('url' in each ? { url: each.url } : { b64_json: base64(each.bytes) }),
             ...(each.revisedPrompt !== null && { revised_prompt: each.revisedPrompt }),
           })),
+          ...sizeOf(images),
           usage: { images: 3, x_llm_cost_micro: 7 },
         });
       }),
@@ -55,7 +63,7 @@ describe('renderImages', () => {
     );
     const bytes = Buffer.alloc(300_000, 7);
     const { head, keptHead = '' } = renderImages(
-      [{ bytes, base64: [Buffer.from(base64(bytes))], revisedPrompt: null }],
+      [{ bytes, base64: [Buffer.from(base64(bytes))], revisedPrompt: null, size: null }],
       1,
       bill,
     );

@@ -6,7 +6,11 @@ import type { Bill, RenderedAnswer } from '../inference/inference.types';
 const CONTENT_TYPE = 'application/json; charset=utf-8';
 
 /** One image of the response. */
-export type ReplyItem = ({ readonly url: string } | InlineImage) & { readonly revisedPrompt: string | null };
+export type ReplyItem = ({ readonly url: string } | InlineImage) & {
+  readonly revisedPrompt: string | null;
+  /** `WIDTHxHEIGHT`; `null`: unknown. */
+  readonly size: string | null;
+};
 
 /** An image embedded in the response. */
 interface InlineImage {
@@ -17,13 +21,19 @@ interface InlineImage {
 /** Renders the image response around its cost. Embedded images come in pieces. */
 export function renderImages(items: readonly ReplyItem[], createdSeconds: number, { usage }: Bill): RenderedAnswer {
   const data = items.map(renderItem).join(',');
-  const text = `{"created":${createdSeconds},"data":[${data}],"usage":{"images":${usage.images},"x_llm_cost_micro":`;
+  const size = commonSizeOf(items);
+  const text = `{"created":${createdSeconds},"data":[${data}]${size === null ? '' : `,"size":"${size}"`},"usage":{"images":${usage.images},"x_llm_cost_micro":`;
   const answer = { contentType: CONTENT_TYPE, head: text, tail: '}}' };
   const images = items.filter((item) => 'bytes' in item);
   if (images.length === 0) return answer;
   const base64 = images.map((image) => image.base64);
   const bytes = images.map((image) => image.bytes);
   return { ...answer, head: fillGaps(text, base64), keptHead: packReply(text, bytes) };
+}
+
+/** Returns `null` if the images differ, or one of them is unknown. */
+function commonSizeOf([first, ...rest]: readonly ReplyItem[]): string | null {
+  return first !== undefined && rest.every(({ size }) => size === first.size) ? first.size : null;
 }
 
 function renderItem(item: ReplyItem): string {

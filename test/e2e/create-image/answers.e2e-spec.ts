@@ -55,6 +55,13 @@ it('sends the provider only the requested parameters', async () => {
   expect(served.lastBody).toEqual({ model: 'images', prompt: 'a cat', response_format: 'b64_json', n: 1 });
 });
 
+it('reports the size that the images have where the provider made another than requested', async () => {
+  served.upstream.answer = images(2);
+  const body = { n: 2, size: '1024x768' };
+  expect((await served.create(body)).json.size).toBe('1x1');
+  expect((await served.create({ ...body, response_format: 'url' })).json.size).toBe('1x1');
+});
+
 it('returns revised_prompt only when the provider rewrote the prompt', async () => {
   const b64_json = tinyPng().toString('base64');
   const prompts = ['a cat', 'a "grey" cat', null, ''];
