@@ -30,7 +30,7 @@ export interface GeminiRequest {
 }
 
 /** A refusal, as Google writes it. */
-export interface Refusal {
+interface Refusal {
   readonly status: number;
   readonly error: object;
 }

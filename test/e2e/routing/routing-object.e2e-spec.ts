@@ -157,7 +157,7 @@ describe('a parameter that a deployment does not support', () => {
     expect(world.calls).toEqual([1, 1]);
   });
 
-  it('is refused by its only attempt, unless require_parameters leaves that deployment out', async () => {
+  it('is refused by its only attempt; require_parameters excludes deployments that cannot do what the request needs', async () => {
     const schema = { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } };
     const ask = (routing: object) => world.call('local/schemas', { response_format: schema, routing });
     const refusal = { code: 'validation_failed', param: 'response_format' };
