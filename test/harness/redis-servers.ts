@@ -20,7 +20,7 @@ export class RedisServer {
     private readonly child: ManagedChild,
     private readonly directory: string,
   ) {
-    this.client = new Redis(port, '127.0.0.1');
+    this.client = new Redis(port, '127.0.0.1', { disconnectTimeout: 250 });
     this.client.on('error', () => undefined);
   }
 

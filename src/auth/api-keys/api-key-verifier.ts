@@ -231,7 +231,7 @@ function unavailable(cause: unknown): GatewayError {
 
 function rejectAfter<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs).unref();
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

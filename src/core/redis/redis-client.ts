@@ -10,6 +10,8 @@ export type RedisClient = Redis | Cluster;
 /** Defaults for connections without process settings. */
 const COMMAND_TIMEOUT_MS = 250;
 const CONNECT_TIMEOUT_MS = 1_000;
+/** A socket that is given up is closed by then; `ioredis` waits 2 s for a server that hangs or is gone, and so does the exit. */
+const DISCONNECT_TIMEOUT_MS = 250;
 /** Requests must be admitted again within a second after Redis recovers. */
 const LONGEST_RECONNECT_DELAY_MS = 500;
 /** Before a command is sent again that met a slot on the move, or a node that is gone: several times within its timeout. */
@@ -113,6 +115,7 @@ export function createRedis(url: string, options: RedisOptions = {}): Redis {
   const redis = new PrefixedRedis(url, {
     connectionName: 'gateway',
     connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
@@ -147,6 +150,7 @@ export function clusterArguments(
       connectionName,
       commandTimeout,
       connectTimeout: CONNECT_TIMEOUT_MS,
+      disconnectTimeout: DISCONNECT_TIMEOUT_MS,
       socketTimeout: Math.max(CLUSTER_SILENCE_MS, 2 * commandTimeout),
       maxRetriesPerRequest: 1,
       autoResendUnfulfilledCommands: false,

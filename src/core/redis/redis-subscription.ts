@@ -71,7 +71,7 @@ export class RedisSubscription {
       this.openNodeLater(cluster);
       return;
     }
-    const { host, port, username, password, tls, connectTimeout } = node.options;
+    const { host, port, username, password, tls, connectTimeout, disconnectTimeout } = node.options;
     const connection = new Redis({
       host,
       port,
@@ -79,6 +79,7 @@ export class RedisSubscription {
       password,
       tls,
       connectTimeout,
+      disconnectTimeout,
       connectionName: this.name,
       lazyConnect: true,
       autoResubscribe: false,

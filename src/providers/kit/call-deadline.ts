@@ -37,7 +37,8 @@ export class CallDeadline {
     clearTimeout(this.timer);
     this.timerDueMs = this.dueMs;
     const delayMs = Math.min(Math.max(1, Math.ceil(this.dueMs - now)), LONGEST_TIMEOUT_MS);
-    this.timer = setTimeout(this.onTimer, delayMs);
+    // The connection of the call keeps the process alive, not its limit.
+    this.timer = setTimeout(this.onTimer, delayMs).unref();
   }
 
   private readonly onTimer = (): void => {

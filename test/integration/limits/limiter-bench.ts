@@ -78,7 +78,7 @@ export class LimiterBench {
       options.times,
     );
     limiter.onModuleInit();
-    const redis = isCluster ? open() : new Redis(url).on('error', () => undefined);
+    const redis = isCluster ? open() : new Redis(url, { disconnectTimeout: 250 }).on('error', () => undefined);
     await untilReady(redis);
     return new LimiterBench(limiter, redis, keyPrefix, keysOf);
   }
