@@ -103,3 +103,6 @@ function requireEnvironment(name: string): string {
   }
   return value;
 }
+
+/** As `ReadDatabase` without `DATABASE_READ_URL`. */
+export const NO_REPLICA = { readReplica: async (): Promise<null> => null };

@@ -2,7 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { MONEY_POOL } from '../../core/database/money-pool';
-import { cancelOnAbort } from './cancel-on-abort';
+import { ReadDatabase } from '../../core/database/read-database';
+import { cancelOnAbort } from '../../core/database/cancel-on-abort';
 import { CheckTimeoutError, DAY_CHECKS, type LedgerViolation, readDays, readViolations } from './ledger-checks';
 
 /** The row that all processes share: the last audit, and when the next one is due. */
@@ -55,6 +56,14 @@ interface AuditRow {
   readonly oldest_open_day: string | null;
 }
 
+/** What an audit has read. */
+interface Findings {
+  readonly found: readonly LedgerViolation[];
+  readonly verifiedDays: readonly VerifiedDay[];
+  /** At most how much older than the audit the data is. */
+  readonly lagMs: number;
+}
+
 /** A day that this audit has verified. */
 interface VerifiedDay {
   readonly day: string;
@@ -75,7 +84,7 @@ const LOCK = `SELECT pg_try_advisory_xact_lock(hashtext('ledger_audit')) AS is_l
 const NEXT_DUE = `next_due_at = clock_timestamp() + make_interval(secs => $1::double precision / 1000)`;
 const COMPLETE = `
   UPDATE ledger_audit
-     SET ${NEXT_DUE}, completed_at = clock_timestamp(), duration_ms = $2, violation_count = $3, violations = $4,
+     SET ${NEXT_DUE}, completed_at = clock_timestamp() - make_interval(secs => $5::double precision / 1000), duration_ms = $2, violation_count = $3, violations = $4,
          failed_at = NULL, failure = NULL`;
 const FAIL = `UPDATE ledger_audit SET ${NEXT_DUE}, failed_at = clock_timestamp(), failure = $2`;
 
@@ -86,11 +95,13 @@ const READ_DAY_VIOLATIONS = `
    WHERE d.violations <> '[]' ORDER BY d.day LIMIT 1000`;
 
 const MAX_STORED_VIOLATIONS = 20;
+
 /** Audits for all processes, one at a time. */
 @Injectable()
 export class LedgerAuditRepository {
   constructor(
     @Inject(MONEY_POOL) private readonly pool: Pool,
+    @Inject(ReadDatabase) private readonly reads: Pick<ReadDatabase, 'readReplica'>,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -103,7 +114,7 @@ export class LedgerAuditRepository {
 
   /**
    * Audits the ledger when an audit is due and no other process runs one, and stores the outcome, also of a failed audit. An
-   * advisory lock is held until the outcome is stored.
+   * advisory lock is held until the outcome is stored. The books are read from the replica where there is one.
    * @throws Error when the outcome could not be stored
    */
   async runIfDue(settings: AuditSettings): Promise<AuditRun> {
@@ -128,21 +139,21 @@ export class LedgerAuditRepository {
   }
 
   private async audit(client: PoolClient, settings: AuditSettings): Promise<AuditRun> {
-    const { timeoutMs, pauseMs, signal } = settings;
+    const { pauseMs, signal } = settings;
     const startedAtMs = this.clock.monotonic();
     const elapsedMs = () => Math.round(this.clock.monotonic() - startedAtMs);
     await client.query('SAVEPOINT audit');
     try {
-      const found = await readViolations(client, { view: 'money_violations' }, timeoutMs);
-      const verifiedDays = await this.verifyDays(client, settings, elapsedMs);
+      const read = (reader: PoolClient, lagMs: number) => this.readBooks(reader, settings, elapsedMs, lagMs);
+      const findings = (await this.reads.readReplica(read, signal)) ?? (await read(client, 0));
       const durationMs = elapsedMs();
       // Also resets the statement timeout.
       await client.query('ROLLBACK TO SAVEPOINT audit');
-      for (const { day, violations } of verifiedDays) await storeVerification(client, day, violations);
-      const violations = withoutRepetition([...found, ...(await readDayViolations(client))]);
+      for (const { day, violations } of findings.verifiedDays) await storeVerification(client, day, violations);
+      const violations = withoutRepetition([...findings.found, ...(await readDayViolations(client))]);
       const stored = violations.slice(0, MAX_STORED_VIOLATIONS);
       const summary = JSON.stringify(stored.map(({ invariant, subject }) => ({ invariant, subject })));
-      await client.query(COMPLETE, [pauseMs(durationMs), durationMs, violations.length, summary]);
+      await client.query(COMPLETE, [pauseMs(durationMs), durationMs, violations.length, summary, findings.lagMs]);
       return { outcome: 'completed', durationMs, violations };
     } catch (error) {
       const isAnswer = error instanceof CheckTimeoutError || error instanceof DatabaseError;
@@ -153,6 +164,16 @@ export class LedgerAuditRepository {
       await client.query(FAIL, [pauseMs(durationMs), error.message]);
       return { outcome: 'failed', durationMs, failure: error.message };
     }
+  }
+
+  private async readBooks(
+    reader: PoolClient,
+    settings: AuditSettings,
+    elapsedMs: () => number,
+    lagMs: number,
+  ): Promise<Findings> {
+    const found = await readViolations(reader, { view: 'money_violations' }, settings.timeoutMs - elapsedMs());
+    return { found, verifiedDays: await this.verifyDays(reader, settings, elapsedMs), lagMs };
   }
 
   /** At least one closed and one open day. A day that takes longer than the rest of the audit's time fails the audit. */

@@ -4,7 +4,7 @@ import type { Pool, PoolClient } from 'pg';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
-import { cancelOnAbort } from './cancel-on-abort';
+import { cancelOnAbort } from '../../core/database/cancel-on-abort';
 import { storeVerification } from './ledger-audit.repository';
 import { type LedgerViolation, readViolations } from './ledger-checks';
 

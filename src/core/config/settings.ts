@@ -68,7 +68,7 @@ export const SETTINGS = z.object({
     'The same database without the pooler that DATABASE_URL goes through, for money and migrations',
   ),
   DATABASE_READ_URL: optional(serverUrl('postgres', 'postgresql')).describe(
-    'A replica for request lists, exports and usage; the primary serves them while it is unavailable or 30 s behind',
+    'A replica for lists, exports, usage and audits; the primary serves them while it is unavailable or 30 s behind',
   ),
   MIGRATE_ON_START: flag
     .default(true)

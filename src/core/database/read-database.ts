@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { DatabaseError, Pool } from 'pg';
+import { DatabaseError, Pool, type PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
+import { cancelOnAbort } from './cancel-on-abort';
 import { isDatabaseUnavailable } from './database-outage';
 import { CONNECT_TIMEOUT_MS, PLANNER_OPTIONS } from './data-source';
 
@@ -25,7 +26,7 @@ const LAG = `
     FROM gateway_instance`;
 
 /**
- * Reads that may be some seconds old: lists, series, exports. With `DATABASE_READ_URL` they go to a replica, unless it cannot be
+ * Reads that may be some seconds old: lists, series, exports, audits. With `DATABASE_READ_URL` they go to a replica, unless it cannot be
  * reached or is more than 30 s behind; otherwise to the primary. What decides about money or limits, or must show what the
  * same client has just written, reads the `DataSource`.
  */
@@ -69,6 +70,41 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
     return this.primary.query<Rows>(text, parameters);
   }
 
+  /**
+   * Runs statements that only read on one connection of the replica, in a transaction. `lagMs`: at most how old the data is that
+   * the first one reads. Each statement may set a `statement_timeout` and a `query_timeout` of its own.
+   * @param signal cancels the statement that is running, which then fails
+   * @returns `null`: there is no replica that can be used, or it broke meanwhile, so the primary has to be read instead
+   */
+  async readReplica<Result>(
+    read: (client: PoolClient, lagMs: number) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result | null> {
+    const { replica } = this;
+    if (replica === null || this.current !== 'replica') return null;
+    try {
+      const client = await replica.connect();
+      const cancellation = cancelOnAbort(replica, client, signal);
+      try {
+        const lagSeconds = await readLag(client);
+        if (lagSeconds > MAX_LAG_S) return null;
+        await client.query('BEGIN READ ONLY');
+        const result = await read(client, Math.max(0, lagSeconds * 1_000));
+        await client.query('ROLLBACK');
+        return result;
+      } catch (error) {
+        cancellation.destroy();
+        throw error;
+      } finally {
+        cancellation.end();
+      }
+    } catch (error) {
+      if (signal.aborted || !isDatabaseUnavailable(error)) throw error;
+      this.use('primary', String(error));
+      return null;
+    }
+  }
+
   onApplicationBootstrap(): void {
     if (this.replica !== null) void this.check(this.replica);
   }
@@ -83,8 +119,7 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
   /** Until the first check has ended, and while one waits for a server that is gone, reads go where they went before. */
   private async check(replica: Pool): Promise<void> {
     try {
-      const { rows } = await replica.query<{ lag_s: number }>(LAG);
-      const lagSeconds = rows[0]?.lag_s ?? Infinity;
+      const lagSeconds = await readLag(replica);
       this.use(lagSeconds <= MAX_LAG_S ? 'replica' : 'primary', `it is ${Math.round(lagSeconds)} s behind`);
     } catch (error) {
       this.use('primary', String(error));
@@ -105,6 +140,11 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
       message: 'lists and series are read from the primary, because the replica cannot be used',
     });
   }
+}
+
+async function readLag(replica: Pick<Pool, 'query'>): Promise<number> {
+  const { rows } = await replica.query<{ lag_s: number }>(LAG);
+  return rows[0]?.lag_s ?? Infinity;
 }
 
 function openReplica({ url, poolSize, isPooled }: ReplicaSettings): Pool {

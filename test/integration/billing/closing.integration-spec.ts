@@ -7,7 +7,14 @@ import { type LedgerViolation, readViolations } from '../../../src/billing/ledge
 import { type Closing, LedgerClosingService } from '../../../src/billing/ledger/ledger-closing.service';
 import { systemClock } from '../../../src/core/time/clock';
 import { uuidV7 } from '../../../src/core/types/ids';
-import { createTestDatabase, createTestPool, inSandbox, PATIENCE_MS, type TestDatabase } from '../../harness/database';
+import {
+  createTestDatabase,
+  createTestPool,
+  inSandbox,
+  NO_REPLICA,
+  PATIENCE_MS,
+  type TestDatabase,
+} from '../../harness/database';
 import { FULL, report } from '../../faults/figures';
 import {
   type Account,
@@ -55,7 +62,11 @@ describe('closed days of the ledger', () => {
   /** The audit of a process, always due, which by default verifies one closed and one open day. */
   function startAudit(overrides: Partial<BillingOptions> = {}): { run(): Promise<LedgerAuditService> } {
     const options = { ...DEFAULT_BILLING_OPTIONS, auditTimeoutMs: PATIENCE_MS, daysBudgetMs: 0, ...overrides };
-    const audit = new LedgerAuditService(new LedgerAuditRepository(engine.pool, systemClock), systemClock, options);
+    const audit = new LedgerAuditService(
+      new LedgerAuditRepository(engine.pool, NO_REPLICA, systemClock),
+      systemClock,
+      options,
+    );
     return {
       run: async () => {
         await pool.query('UPDATE ledger_audit SET next_due_at = clock_timestamp()');

@@ -8,6 +8,7 @@ import { createMoneyPool } from '../../../src/core/database/money-pool';
 import {
   createTestDatabase,
   createTestPool,
+  NO_REPLICA,
   PATIENCE_MS,
   patientDatabase,
   type TestDatabase,
@@ -36,7 +37,7 @@ describe('the periodic audit', () => {
     const pool = createMoneyPool({ url, poolSize: 2, connectTimeoutMs: PATIENCE_MS, onPoolError: () => undefined });
     pools.push(pool);
     const options = { ...DEFAULT_BILLING_OPTIONS, auditTimeoutMs: PATIENCE_MS, ...overrides };
-    return new LedgerAuditService(new LedgerAuditRepository(pool, clock), clock, options);
+    return new LedgerAuditService(new LedgerAuditRepository(pool, NO_REPLICA, clock), clock, options);
   }
 
   /** Replaces the view that the audit reads. */
