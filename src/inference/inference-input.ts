@@ -340,7 +340,7 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
   @Cron(CronExpression.EVERY_MINUTE, scheduled('inference.token-ratios'))
   async shareScheduled(): Promise<void> {
     await this.share().catch((error: unknown) => {
-      this.logger.debug(`The token ratios could not be shared: ${String(error)}`);
+      this.logger.debug(`the token ratios could not be shared: ${String(error)}`);
     });
   }
 

@@ -15,6 +15,13 @@ interface LogCall {
   readonly level: string;
   /** The names of its fields; `null` when it is no object. */
   readonly fields: readonly string[] | null;
+  /** The alternatives of its text, from the beginning to the first inserted value and from the last one to the end. */
+  readonly texts: readonly Text[];
+}
+
+interface Text {
+  readonly start: string;
+  readonly end: string;
 }
 
 function logCallsOf(file: string): LogCall[] {
@@ -26,7 +33,14 @@ function logCallsOf(file: string): LogCall[] {
       const receiver = node.expression.expression.getText();
       if (LEVELS.includes(level) && /(^|\.)logger$/i.test(receiver)) {
         const { line } = source.getLineAndCharacterOfPosition(node.getStart());
-        calls.push({ place: `${file}:${line + 1}`, level, fields: fieldsOf(node.arguments[0], source) });
+        const [argument] = node.arguments;
+        const fields = fieldsOf(argument, source);
+        calls.push({
+          place: `${file}:${line + 1}`,
+          level,
+          fields,
+          texts: textsOf(messageOf(argument, source), source),
+        });
       }
     }
     ts.forEachChild(node, visit);
@@ -51,6 +65,31 @@ function fieldsOf(node: ts.Node | undefined, source: ts.SourceFile): string[] | 
   }
   if (ts.isIdentifier(node)) return fieldsOf(initializerOf(node, source), source);
   if (ts.isCallExpression(node)) return fieldsOf(resultOf(node.expression.getText(), source), source);
+  return [];
+}
+
+/** The `message` of an object, or the argument itself. */
+function messageOf(node: ts.Node | undefined, source: ts.SourceFile): ts.Node | undefined {
+  if (node === undefined || !ts.isObjectLiteralExpression(node)) return node;
+  for (const property of node.properties) {
+    if (ts.isShorthandPropertyAssignment(property) && property.name.text === 'message') return property.name;
+    if (ts.isPropertyAssignment(property) && property.name.getText() === 'message') return property.initializer;
+    if (ts.isSpreadAssignment(property) && ts.isIdentifier(property.expression)) {
+      const found = messageOf(initializerOf(property.expression, source), source);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+function textsOf(node: ts.Node | undefined, source: ts.SourceFile): Text[] {
+  if (node === undefined) return [];
+  if (ts.isStringLiteralLike(node)) return [{ start: node.text, end: node.text }];
+  if (ts.isTemplateExpression(node)) {
+    return [{ start: node.head.text, end: node.templateSpans.at(-1)?.literal.text ?? '' }];
+  }
+  if (ts.isConditionalExpression(node)) return [...textsOf(node.whenTrue, source), ...textsOf(node.whenFalse, source)];
+  if (ts.isIdentifier(node)) return textsOf(initializerOf(node, source), source);
   return [];
 }
 
@@ -81,6 +120,7 @@ function resultOf(name: string, source: ts.SourceFile): ts.Expression | undefine
 }
 
 const calls = FILES.flatMap(logCallsOf);
+const PROPER_NAMES = /^(?:Node|Redis|PostgreSQL|Stripe|[A-Z][A-Z0-9_]+)\b/;
 
 describe('every line that the code logs', () => {
   it('is found by this test', () => {
@@ -97,5 +137,14 @@ describe('every line that the code logs', () => {
       (fields ?? []).filter((field) => !/^[a-z][a-z0-9_]*$/.test(field)).map((field) => `${place} ${field}`),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('has a text without a capital at its beginning and a period at its end', () => {
+    const texts = calls.flatMap(({ place, texts: alternatives }) => alternatives.map((text) => ({ place, ...text })));
+    expect(texts.length).toBeGreaterThan(80);
+    const wrong = texts.filter(
+      ({ start, end }) => (/^[A-Z]/.test(start) && !PROPER_NAMES.test(start)) || /(?<!\.)\.$/.test(end),
+    );
+    expect(wrong.map(({ place, start }) => `${place} ${start}`)).toEqual([]);
   });
 });

@@ -196,7 +196,7 @@ export class IdempotencyService {
     } catch (error) {
       this.logger.warn({
         event: 'idempotency_lookup_failed',
-        message: `The idempotency lookup failed: ${String(error)}`,
+        message: `the idempotency lookup failed: ${String(error)}`,
       });
       // Fail closed: otherwise the request could run twice.
       throw new GatewayError('service_unavailable', 'Idempotency keys cannot be looked up at the moment.', {

@@ -138,7 +138,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     if (verdict.refusedBy < 0) {
       this.logger.error({
         event: 'limit_key_unreadable',
-        message: 'A rate limit key in Redis has the wrong type; its requests are refused',
+        message: 'a rate limit key in Redis has the wrong type; its requests are refused',
       });
       throw limitsUnavailable(new Error('a key in Redis cannot be read'));
     }

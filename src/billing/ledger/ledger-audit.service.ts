@@ -138,7 +138,7 @@ export class LedgerAuditService implements OnModuleDestroy {
     const { durationMs } = run;
     if (run.outcome === 'failed') {
       const { failure } = run;
-      const message = 'The ledger audit failed, so its invariants are not verified.';
+      const message = 'the ledger audit failed, so its invariants are not verified';
       this.logger.error({ event: 'ledger_audit_failed', failure, duration_ms: durationMs, ...this.age(), message });
     } else {
       run.violations.slice(0, MAX_LOGGED_VIOLATIONS).forEach((violation) => this.reportViolation(violation));
@@ -147,13 +147,13 @@ export class LedgerAuditService implements OnModuleDestroy {
 
   private reportViolation({ invariant, subject, differenceMicro }: LedgerViolation): void {
     const facts = { invariant, subject, difference_micro: differenceMicro.toString() };
-    this.logger.error({ event: 'ledger_invariant_broken', ...facts, message: 'A ledger invariant is broken.' });
+    this.logger.error({ event: 'ledger_invariant_broken', ...facts, message: 'a ledger invariant is broken' });
   }
 
   private reportOverdue(): void {
     const isOverdue = this.isOverdue() && this.watchedMs() > this.overdueAfterMs();
     if (isOverdue && !this.isReportedOverdue) {
-      const message = 'The ledger audit is overdue.';
+      const message = 'the ledger audit is overdue';
       this.logger.error({ event: 'ledger_audit_overdue', ...this.age(), message });
     }
     this.isReportedOverdue = isOverdue;
@@ -169,7 +169,7 @@ export class LedgerAuditService implements OnModuleDestroy {
   private reportUnreadable(error: unknown): void {
     if (this.isReportedUnreadable || this.stopping.signal.aborted) return;
     this.isReportedUnreadable = true;
-    const message = 'The ledger could not be audited.';
+    const message = 'the ledger could not be audited';
     this.logger.error({ event: 'ledger_audit_failed', failure: String(error), message });
   }
 }

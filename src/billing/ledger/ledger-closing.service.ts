@@ -98,7 +98,7 @@ export class LedgerClosingService implements OnModuleDestroy {
 
   private reportViolation(day: string, { invariant, subject, differenceMicro }: LedgerViolation): void {
     const facts = { day, invariant, subject, difference_micro: differenceMicro.toString() };
-    const message = 'A day of the ledger is not closed, because an invariant is broken.';
+    const message = 'a day of the ledger is not closed, because an invariant is broken';
     this.logger.error({ event: 'ledger_day_broken', ...facts, message });
   }
 }

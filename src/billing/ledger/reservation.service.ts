@@ -272,7 +272,7 @@ export class ReservationService {
       event: 'charge_failed',
       reservation_id: reservationId,
       failure,
-      message: 'A hold could not be ended.',
+      message: 'a hold could not be ended',
     });
     if (record === null) return null;
     const storable = toStorableRecord(record);

@@ -21,7 +21,7 @@ export class FileMailer extends Mailer {
 
   override async send({ to, subject, text }: Mail): Promise<void> {
     const mail = `To: ${to}\nSubject: ${subject}\n\n${text}`;
-    logger.log(`No SMTP_URL is set, so this mail was not sent:\n${mail}`);
+    logger.log(`this mail was not sent, because SMTP_URL is not set:\n${mail}`);
     try {
       await mkdir(this.directory, { recursive: true, mode: 0o700 });
       // Time-ordered names list mails in the order of writing.
@@ -29,7 +29,7 @@ export class FileMailer extends Mailer {
     } catch (error) {
       logger.error({
         event: 'mail_write_failed',
-        message: `A mail could not be written to ${this.directory}: ${String(error)}`,
+        message: `a mail could not be written to ${this.directory}: ${String(error)}`,
       });
     }
   }

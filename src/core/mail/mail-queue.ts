@@ -37,7 +37,7 @@ export class MailQueue {
   /** Never throws. */
   add(mail: Mail): void {
     if (this.pending.size >= this.options.maxPending) {
-      logger.error({ event: 'mail_dropped', message: 'A mail is lost: the queue is full.' });
+      logger.error({ event: 'mail_dropped', message: 'a mail is lost: the queue is full' });
       return;
     }
     const delivery = this.deliverPatiently(mail).finally(() => this.pending.delete(delivery));
@@ -70,7 +70,7 @@ export class MailQueue {
     if (this.pending.size > 0)
       logger.error({
         event: 'mails_dropped_at_shutdown',
-        message: `Mails that were not sent in time are lost: ${this.pending.size}`,
+        message: `mails that were not sent in time are lost: ${this.pending.size}`,
       });
   }
 
@@ -84,7 +84,7 @@ export class MailQueue {
         const isLast = delayMs === undefined || (this.closing.signal.aborted && attempt > 0);
         logger.warn({
           event: 'mail_send_failed',
-          message: `A mail could not be sent${isLast ? ', and is lost' : ''}: ${describe(error)}`,
+          message: `a mail could not be sent${isLast ? ', and is lost' : ''}: ${describe(error)}`,
         });
         if (isLast) return;
         // Closing ends the pause, not the following attempt.

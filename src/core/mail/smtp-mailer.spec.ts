@@ -123,7 +123,7 @@ describe('the mailer', () => {
     await mailer.send(MAIL);
     await mailer.onApplicationShutdown();
     expect(warnings.mock.calls).toEqual([
-      [{ event: 'mail_send_failed', message: 'A mail could not be sent, and is lost: EENVELOPE 550' }],
+      [{ event: 'mail_send_failed', message: 'a mail could not be sent, and is lost: EENVELOPE 550' }],
     ]);
   });
 

@@ -56,7 +56,7 @@ export class RetentionSweeperService implements OnModuleDestroy {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     this.logger.warn({
       event: 'retention_sweep_failed',
-      message: `Expired outputs cannot be deleted: ${String(cause)}`,
+      message: `expired outputs cannot be deleted: ${String(cause)}`,
     });
   }
 }

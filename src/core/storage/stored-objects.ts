@@ -144,13 +144,13 @@ export class StoredObjects {
   private reportOutage(cause: unknown): void {
     if (this.isUnavailable) return;
     this.isUnavailable = true;
-    this.logger.error({ event: 'storage_unavailable', message: `Object storage is unavailable: ${String(cause)}` });
+    this.logger.error({ event: 'storage_unavailable', message: `object storage is unavailable: ${String(cause)}` });
   }
 
   private reportBack(): void {
     if (!this.isUnavailable) return;
     this.isUnavailable = false;
-    this.logger.warn({ event: 'storage_available', message: 'Object storage is available again' });
+    this.logger.warn({ event: 'storage_available', message: 'object storage is available again' });
   }
 
   private requireStorage(): ObjectStorage {
