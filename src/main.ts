@@ -32,6 +32,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
     }
   } finally {
     await services.stop();
+    storms.flush();
   }
   logger.info('stopped');
 }

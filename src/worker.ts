@@ -27,8 +27,12 @@ async function main(stopSignal: Promise<string>): Promise<void> {
   const logger = createLogger({ level: config.logLevel, production: config.production, storms });
   const { migrateOnStart: migrate } = config;
   const databaseUrl = config.databaseDirectUrl ?? config.databaseUrl;
-  const isCurrent = await withWaitingProbes(config, () => ensureSchema({ databaseUrl, migrate, logger, stopSignal }));
-  if (isCurrent) await work(config, logger, storms, stopSignal);
+  try {
+    const isCurrent = await withWaitingProbes(config, () => ensureSchema({ databaseUrl, migrate, logger, stopSignal }));
+    if (isCurrent) await work(config, logger, storms, stopSignal);
+  } finally {
+    storms.flush();
+  }
   logger.info('stopped');
 }
 

@@ -122,6 +122,21 @@ describe('a log storm', () => {
     const suppressed = reports.reduce((sum, report) => sum + (report.suppressed as number), 0);
     expect([suppressed, counted.length]).toEqual([24_000, 24_000]);
   });
+
+  it('says so at the end of the process too, each event at its own level', () => {
+    const storms = new StormGuard(() => 0);
+    const { logger, lines } = record({ level: 'info', production: false, storms });
+    for (let line = 0; line < 150; line++) {
+      logger.warn({ event: 'provider_call_failed' }, 'a provider call failed');
+      logger.info({ event: 'request_ended' }, 'request ended');
+    }
+    storms.flush();
+    storms.flush();
+    expect(lines.slice(200)).toEqual([
+      expect.objectContaining({ level: 'warn', event: 'provider_call_failed', suppressed: 50 }),
+      expect.objectContaining({ level: 'info', event: 'request_ended', suppressed: 50 }),
+    ]);
+  });
 });
 
 describe('toNestLogger', () => {

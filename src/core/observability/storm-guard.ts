@@ -11,6 +11,8 @@ interface EventCount {
   lines: number;
   /** Since the last report. */
   suppressed: number;
+  /** Writes at the level of the line that was suppressed last. */
+  report: ReportSuppressed;
 }
 
 /** Logs that `suppressed` lines of an event were not written. */
@@ -37,25 +39,26 @@ export class StormGuard {
   admit(event: string, report: ReportSuppressed): boolean {
     const nowMs = this.monotonic();
     let count = this.events.get(event);
-    if (count === undefined) this.events.set(event, (count = { secondBeganMs: nowMs, lines: 0, suppressed: 0 }));
+    if (count === undefined)
+      this.events.set(event, (count = { secondBeganMs: nowMs, lines: 0, suppressed: 0, report }));
     if (nowMs - count.secondBeganMs >= SECOND_MS) {
       count.secondBeganMs = nowMs;
       count.lines = 0;
     }
     if (++count.lines <= MAX_LINES_PER_SECOND) return true;
     count.suppressed++;
+    count.report = report;
     this.listener(event);
-    this.timer ??= setTimeout(() => {
-      this.timer = null;
-      this.flush(report);
-    }, REPORT_EVERY_MS).unref();
+    this.timer ??= setTimeout(() => this.flush(), REPORT_EVERY_MS).unref();
     return false;
   }
 
-  /** Reports what was suppressed since the last report. */
-  flush(report: ReportSuppressed): void {
+  /** Reports what was suppressed since the last report. A process does so before it ends. */
+  flush(): void {
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
     for (const [event, count] of this.events) {
-      if (count.suppressed > 0) report(event, count.suppressed);
+      if (count.suppressed > 0) count.report(event, count.suppressed);
       count.suppressed = 0;
     }
   }
