@@ -70,6 +70,13 @@ const MARK_DELETED = `
    WHERE id = $1 AND organization_id = $2 AND status = ANY ($3) AND deleted_at IS NULL
   RETURNING id`;
 
+/** Over `media_job_completed_index`. */
+const MARK_PAST_RETENTION = `
+  UPDATE media_job SET deleted_at = now(), version = version + 1
+   WHERE id IN (SELECT id FROM media_job WHERE completed_at <= now() - make_interval(hours => $1) AND deleted_at IS NULL
+                 ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  RETURNING id`;
+
 /** Over `media_job_deleted_index`. A pending cancellation still needs the handle. */
 const FIND_DELETED = `
   SELECT id, organization_id AS "organizationId", kind
@@ -196,6 +203,11 @@ export class MediaJobRepository {
       if (rows.length > 0 && audit !== null) await recordAudit(manager, audit);
       return rows.length > 0;
     });
+  }
+
+  /** Deletes jobs that ended at least so long ago, as a client would. Returns their number. */
+  async markPastRetention(retentionHours: number, limit: number): Promise<number> {
+    return (await this.change(MARK_PAST_RETENTION, [retentionHours, limit])).length;
   }
 
   /** Deleted jobs whose rows remain. */

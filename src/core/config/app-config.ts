@@ -87,6 +87,8 @@ export interface AppConfig {
   readonly jobs: {
     /** From the submission to `expires_at`. */
     readonly ttlSeconds: number;
+    /** From their end to their deletion; 0: unlimited. */
+    readonly retentionDays: number;
   };
   /** Workers of video and music jobs (src/media-jobs/worker). */
   readonly worker: {

@@ -83,7 +83,7 @@ describe('loadConfig', () => {
         signedUrlTtlSeconds: 3_600,
         retentionHours: { image: 48, video: 168, music: 168 },
       },
-      jobs: { ttlSeconds: 86_400 },
+      jobs: { ttlSeconds: 86_400, retentionDays: 400 },
       worker: { inline: true, port: 8_081, concurrency: 20, leaseSeconds: 60, maxArtifactBytes: 536_870_912 },
       usage: { retentionDays: 400 },
       catalogDir: null,

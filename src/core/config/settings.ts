@@ -131,6 +131,9 @@ export const SETTINGS = z.object({
   JOB_TTL_SECONDS: integer(1, 604_800)
     .default(86_400)
     .describe('How long a video or music job may take before it expires, free of charge'),
+  JOB_RETENTION_DAYS: integer(0, 36_500)
+    .default(400)
+    .describe('How long a video or music job that has ended is kept, at least as long as its results; 0 keeps it'),
   WORKER: choice(['inline', 'none'])
     .default('inline')
     .describe('Whether the gateway runs video and music jobs itself; none leaves them to start:worker processes'),

@@ -29,7 +29,10 @@ const CANCELLATIONS = 20;
 export class JobSweeps {
   private readonly logger = new Logger(JobSweeps.name);
   private readonly connectTimeoutMs: number;
-  private readonly retentionHours: number;
+  /** The shortest time that a result is kept. */
+  private readonly resultRetentionHours: number;
+  /** `null`: jobs are kept until a client deletes them. */
+  private readonly jobRetentionHours: number | null;
   private readonly nextSweepAtMs: Record<JobPool, number> = { inputs: -Infinity, providers: -Infinity };
   private stopped = false;
 
@@ -42,11 +45,15 @@ export class JobSweeps {
     private readonly routes: JobRoutes,
     private readonly wakeUps: JobWakeUps,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(APP_CONFIG) { inference, storage }: Pick<AppConfig, 'inference' | 'storage'>,
+    @Inject(APP_CONFIG)
+    { inference, storage, jobs: { retentionDays } }: Pick<AppConfig, 'inference' | 'storage' | 'jobs'>,
     @Inject(JOB_WORKER_OPTIONS) private readonly options: JobWorkerOptions,
   ) {
     this.connectTimeoutMs = inference.connectTimeoutMs;
-    this.retentionHours = Math.min(storage.retentionHours.video, storage.retentionHours.music);
+    const { video, music } = storage.retentionHours;
+    this.resultRetentionHours = Math.min(video, music);
+    // A job lasts at least as long as its results.
+    this.jobRetentionHours = retentionDays === 0 ? null : Math.max(retentionDays * 24, video, music);
   }
 
   /** Runs under way end after their current row. */
@@ -80,6 +87,11 @@ export class JobSweeps {
   @Cron(CronExpression.EVERY_MINUTE, scheduled('media-jobs.expired-results'))
   sweepExpiredResults(): Promise<void> {
     return this.sweep('expired results', () => this.removeLost());
+  }
+
+  @Cron(CronExpression.EVERY_HOUR, scheduled('media-jobs.retention'))
+  sweepPastRetention(): Promise<void> {
+    return this.sweep('jobs past their retention', () => this.deletePastRetention());
   }
 
   /** Every second without Redis, else every few seconds: wake-ups are rarely lost. */
@@ -152,9 +164,16 @@ export class JobSweeps {
     }
   }
 
+  private async deletePastRetention(): Promise<void> {
+    const { jobRetentionHours: hours } = this;
+    for (let more = hours !== null; more && !this.stopped;) {
+      more = (await this.jobs.markPastRetention(hours ?? 0, BATCH)) === BATCH;
+    }
+  }
+
   private async removeLost(): Promise<void> {
     for (let more = true; more && !this.stopped;) {
-      more = (await this.jobs.removeLostArtifacts(this.retentionHours, BATCH)) === BATCH;
+      more = (await this.jobs.removeLostArtifacts(this.resultRetentionHours, BATCH)) === BATCH;
     }
   }
 }

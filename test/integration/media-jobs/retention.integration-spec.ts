@@ -1,9 +1,19 @@
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createAccount, requireSoundBooks } from '../billing/money-engine';
-import { ARTIFACT, finish, type JobEngine, requireJob, startJobEngine, submit, workOn } from './job-engine';
+import {
+  ARTIFACT,
+  FAILED,
+  finish,
+  type JobEngine,
+  requireJob,
+  startJobEngine,
+  submit,
+  tamper,
+  workOn,
+} from './job-engine';
 import { WorkerStage } from './worker-stage';
 
-describe('sweep of expired results', () => {
+describe('retention of jobs', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let stage: WorkerStage;
@@ -19,7 +29,30 @@ describe('sweep of expired results', () => {
     await database.drop();
   });
 
-  it('removes all artifact rows without a file in one run and keeps the jobs', async () => {
+  it('deletes every job that ended JOB_RETENTION_DAYS ago, and neither younger ones nor those that have not ended', async () => {
+    const account = await createAccount(engine.money.pool);
+    const end = async (daysAgo: number) => {
+      const job = await submit(engine, account);
+      await finish(engine, job, FAILED);
+      await tamper(engine, 'UPDATE media_job SET completed_at = now() - make_interval(days => $2) WHERE id = $1', [
+        job.id,
+        daysAgo,
+      ]);
+      return job;
+    };
+    // More than one batch.
+    for (let count = 0; count < 110; count++) await end(400);
+    const [younger, open] = [await end(399), await submit(engine, account)];
+    await stage.sweeps.sweepPastRetention();
+    const kept = await engine.dataSource.query<{ id: string }[]>(
+      'SELECT id FROM media_job WHERE organization_id = $1 AND deleted_at IS NULL ORDER BY id',
+      [account.organizationId],
+    );
+    expect(kept.map(({ id }) => id)).toEqual([younger.id, open.id]);
+    expect(await engine.jobs.findDeleted(1_000)).toHaveLength(110);
+  });
+
+  it('removes all artifact rows of results that storage has deleted, and keeps their jobs', async () => {
     const account = await createAccount(engine.money.pool);
     const job = await workOn(engine, await submit(engine, account), 'finalizing');
     const artifacts = Array.from({ length: 250 }, (_, at) => ({ ...ARTIFACT, storageKey: `video/1/${at}.mp4` }));
