@@ -50,7 +50,7 @@ const refuse = (message: string): Refusal => ({
  */
 export class GeminiUpstream {
   readonly requests: GeminiRequest[] = [];
-  script: (request: GeminiRequest) => Pieces | Refusal | 'silence' = () => [[{ text: 'Hello' }]];
+  script: (request: GeminiRequest) => Pieces | Refusal = () => [[{ text: 'Hello' }]];
   private readonly signatures = new Set<string>();
 
   private constructor(readonly upstream: FakeUpstream) {
@@ -71,11 +71,6 @@ export class GeminiUpstream {
   private answer(response: ServerResponse, received: ReceivedRequest): void {
     const outcome = this.respond(received);
     const streamed = received.url.endsWith(':streamGenerateContent?alt=sse');
-    if (outcome === 'silence') {
-      if (streamed)
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(eventOf([{ text: 'Hello' }]));
-      return;
-    }
     if ('status' in outcome) {
       response.writeHead(outcome.status, { 'content-type': 'application/json; charset=UTF-8' });
       response.end(JSON.stringify(streamed ? [{ error: outcome.error }] : { error: outcome.error }));
@@ -92,14 +87,14 @@ export class GeminiUpstream {
     response.end(eventOf([{ text: '' }], 'STOP'));
   }
 
-  private respond({ headers, body, url }: ReceivedRequest): Pieces | Refusal | 'silence' {
+  private respond({ headers, body, url }: ReceivedRequest): Pieces | Refusal {
     if (headers['x-goog-api-key'] !== 'AIza-e2e' || url.includes('key=')) return refuse('API key not valid.');
     const request = JSON.parse(body) as GeminiRequest;
     this.requests.push(request);
     const fault = this.faultOf(request);
     if (fault !== null) return refuse(fault);
     const answer = this.script(request);
-    return Array.isArray(answer) ? this.sign(answer as Pieces) : (answer as Refusal | 'silence');
+    return Array.isArray(answer) ? this.sign(answer as Pieces) : (answer as Refusal);
   }
 
   /** The first call of an answer carries the signature of all. */

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type OpenAI from 'openai';
-import { APIUserAbortError, BadRequestError } from 'openai';
+import { BadRequestError } from 'openai';
 import { FakeUpstream, type ReceivedRequest } from '../conformance/fake-upstream';
 import {
   callSteps,
@@ -292,24 +292,6 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
       .finalResponse();
     expect(lastRequest().url).toBe('/v1/responses');
     expect(final.output).toMatchObject([{ type: 'function_call', call_id: 'call_1', arguments: '{"day":1}' }]);
-  });
-
-  it('ends the upstream call when it aborts a stream', async () => {
-    upstream.answer = (answer) =>
-      void answer.writeHead(200, { 'content-type': 'text/event-stream' }).write(stream(created(), textDelta('Hi')));
-    const disconnected = upstream.nextDisconnect();
-    const abort = new AbortController();
-    const opened = await client.chat.completions.create(
-      { ...ask('local/responses', 'Hi'), stream: true },
-      { signal: abort.signal },
-    );
-    const read = async (): Promise<void> => {
-      for await (const chunk of opened) {
-        if (chunk.choices[0]?.delta.content === 'Hi') abort.abort();
-      }
-    };
-    await read().catch((error: unknown) => expect(error).toBeInstanceOf(APIUserAbortError));
-    await expect(disconnected).resolves.toBeUndefined();
   });
 
   it('raises a parameter that the API lacks, and a prompt that it refuses in its stream', async () => {

@@ -1,4 +1,4 @@
-/** Every way in which a vendor fails, in the wire format of every dialect, through the official client. */
+/** Every way in which a call to a vendor fails, in the wire format of every dialect, through the official client. */
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { type Answer, FakeUpstream } from '../conformance/fake-upstream';
@@ -7,7 +7,7 @@ import { type TestCustomer, TestGateway } from '../harness/gateway';
 import { ManagementServer } from '../../src/http/management-server';
 import { createCatalog, DIALECT_MODELS } from '../harness/upstream-models';
 import { NEWEST_CLIENT } from './official-client';
-import { heldMicro, recordsOf } from './traces';
+import { heldMicro, recordsOf, soleRecordOf } from './traces';
 import { IN_BAND, RATE_LIMIT, type Refusal, refusalCases } from './vendor-refusals';
 
 const SETUP: Readonly<Record<Dialect, { readonly model: string; readonly provider: string }>> = {
@@ -187,6 +187,21 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
       const [record] = await recordsOf(gateway, customer);
       expect(record).toMatchObject({ error_code: code, streamed: true, usage_estimated: true });
       expect(Number(record?.charged_micro)).toBeGreaterThan(0);
+      expect(await heldMicro(gateway, customer)).toBe(0);
+    });
+
+    it('closes the upstream and charges the delivered part when the client aborts a stream', async () => {
+      upstream.answer = begin(dialect, () => undefined);
+      const disconnected = upstream.nextDisconnect();
+      const messages = [{ role: 'user' as const, content: PROMPT }];
+      const stream = await official
+        .connect(gateway, customer.key)
+        .chat.completions.create({ model: SETUP[dialect].model, messages, stream: true });
+      for await (const { choices } of stream) if (choices[0]?.delta.content) stream.controller.abort();
+      await disconnected;
+      const record = await soleRecordOf(gateway, customer);
+      expect(record).toMatchObject({ status: 499, error_code: null, streamed: true, usage_estimated: true });
+      expect(Number(record.charged_micro)).toBeGreaterThan(0);
       expect(await heldMicro(gateway, customer)).toBe(0);
     });
 
