@@ -70,7 +70,7 @@ afterAll(async () => {
 });
 
 /** With tools, the last one is served through the Responses API. */
-describe.each(['anthropic/claude-haiku-5-5', 'google/gemini-3.8-flash', 'openai/gpt-4.1-mini', 'openai/gpt-6.1-terra'])(
+describe.each(['anthropic/claude-haiku-5-5', 'google/gemini-3.8-flash', 'openai/gpt-5.2', 'openai/gpt-6.1-terra'])(
   '%s at a simulated vendor',
   (model) => {
     const ask = (content: string, body: object = {}) =>
