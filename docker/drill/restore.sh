@@ -54,7 +54,7 @@ for port in $source_redis $copy_redis; do
   pids+=($!)
 done
 
-export API_KEY_PEPPER SECRETS_KEY NODE_ENV=test MOCK_PROVIDER=true LOG_LEVEL=warn DATA_DIR="$work/data" STORAGE=none
+export API_KEY_PEPPER SECRETS_KEY NODE_ENV=test MOCK_PROVIDER=true MOCK_MEDIA_PROVIDER=true LOG_LEVEL=warn DATA_DIR="$work/data"
 API_KEY_PEPPER=$(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')
 SECRETS_KEY=$(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')
 export DATABASE_URL="postgres://postgres@127.0.0.1:$source_port/postgres" REDIS_URL="redis://127.0.0.1:$source_redis"
@@ -92,6 +92,13 @@ for caller in $(seq "$callers"); do
   clients+=($!)
 done
 
+# Jobs that end before the backup, between it and the target, and after the restore.
+for seconds in 1 $((load_seconds / 3)) $((4 * load_seconds)) $((4 * load_seconds + 2)); do
+  curl --silent --fail --output /dev/null --header "Authorization: Bearer $OLD_KEY" --header "Idempotency-Key: job-$seconds" \
+    --header 'Content-Type: application/json' --data '{"model":"mock/music-1","duration_seconds":1,"format":"wav",
+    "prompt":"drill [[mock: queued=100 run='"$seconds"'s]]"}' "$url/v1/music/generations"
+done
+
 sleep $((load_seconds / 4))
 at=$(date +%s.%N)
 as_postgres "$bin/pg_basebackup -h 127.0.0.1 -p $source_port -U postgres -D $work/copy -X none --checkpoint=fast" 2>/dev/null
@@ -126,6 +133,22 @@ copied=$(psql "$DATABASE_URL" -Atc 'SELECT count(*) FROM usage_record')
 echo '--- the copy at the point in time'
 gateway deployment renew >/dev/null
 bash "$here/verify.sh"
+
+echo '--- the jobs that were under way at that point'
+open="SELECT count(*) FROM media_job WHERE completed_at IS NULL"
+under_way=$(psql "$DATABASE_URL" -Atc "$open")
+[ "$under_way" -gt 0 ] || { echo 'no job was under way'; exit 1; }
+PORT=0 HOST=127.0.0.1 MANAGEMENT_PORT=0 node "$root/dist/src/main.js" >"$work/jobs.log" 2>&1 &
+pids+=($!)
+worker_pid=$!
+for _ in $(seq 1200); do [ "$(psql "$DATABASE_URL" -Atc "$open")" = 0 ] && break; sleep 0.1; done
+kill -TERM $worker_pid && wait $worker_pid
+charged='(SELECT count(*) FROM ledger_entry e WHERE e.reservation_id = j.id AND e.kind = '"'charge')"
+ended=$(psql "$DATABASE_URL" -Atc "SELECT count(*) FILTER (WHERE completed_at IS NULL), count(*) FILTER (WHERE $charged <> 1),
+  count(*) FROM media_job j")
+[ "$ended" = '0|0|4' ] || { echo "FAILED  jobs still open, jobs without exactly one charge, jobs: $ended"; exit 1; }
+gateway ledger verify >/dev/null || { gateway ledger verify; exit 1; }
+echo "ok      $under_way jobs have continued, and each of 4 has one charge"
 
 at=$(date +%s.%N)
 psql "$DATABASE_URL" -qAtc 'CREATE DATABASE logical'

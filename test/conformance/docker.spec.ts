@@ -27,7 +27,7 @@ interface ComposeService {
 }
 
 const ROOT = join(__dirname, '../..');
-const FILES = ['compose.yaml', 'compose.observability.yaml', 'compose.try.yaml'] as const;
+const FILES = ['compose.yaml', 'compose.observability.yaml', 'compose.archive.yaml', 'compose.try.yaml'] as const;
 const compose = FILES.map((file) => read(`docker/${file}`)).join('\n');
 const { services } = parse('compose.yaml');
 const OURS = ['gateway', 'worker', 'migrate'];
@@ -170,7 +170,11 @@ describe('docker/compose*.yaml', () => {
 
   // The program of Compose 2 and later, as `go install` or a release makes it; it needs no Docker.
   describeWith('docker-compose', () => {
-    const sets = [['compose.yaml'], ['compose.yaml', 'compose.observability.yaml'], ['compose.try.yaml']];
+    const sets = [
+      ['compose.yaml'],
+      ['compose.yaml', 'compose.observability.yaml', 'compose.archive.yaml'],
+      ['compose.try.yaml'],
+    ];
     const config = (files: readonly string[], environment: NodeJS.ProcessEnv): void => {
       // `.env` beside the files would hide what is missing.
       const directory = mkdtempSync(join(tmpdir(), 'compose-'));

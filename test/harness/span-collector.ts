@@ -23,6 +23,7 @@ export interface ReceivedSpan {
 export class SpanCollector {
   readonly spans: ReceivedSpan[] = [];
   readonly headers: (string | undefined)[] = [];
+  private hangs = false;
 
   private constructor(private readonly server: Server) {}
 
@@ -30,6 +31,7 @@ export class SpanCollector {
     const server = createServer();
     const collector = new SpanCollector(server);
     server.on('request', (request, response) => {
+      if (collector.hangs) return;
       const pieces: Buffer[] = [];
       request.on('data', (piece: Buffer) => pieces.push(piece));
       request.on('end', () => {
@@ -48,6 +50,11 @@ export class SpanCollector {
 
   get url(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** From now on it reads nothing and answers nothing. */
+  hang(): void {
+    this.hangs = true;
   }
 
   stop(): void {

@@ -190,18 +190,30 @@ describe('traceparent', () => {
   });
 });
 
-describe('a collector that cannot be reached', () => {
-  it('harms no request, and its lost spans are counted', async () => {
-    const gone = await SpanCollector.start();
-    const { url } = gone;
-    gone.stop();
-    const alone = await TestGateway.start({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_SAMPLER_ARG: '1' });
+describe('a collector', () => {
+  const body = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'hi' }] };
+
+  it.each<[string, (down: SpanCollector) => void]>([
+    ['refuses connections', (down) => down.stop()],
+    ['never answers', (down) => down.hang()],
+  ])('that %s harms no request, and its lost spans are counted', async (_what, takeDown) => {
+    const down = await SpanCollector.start();
+    const alone = await TestGateway.start({ OTEL_EXPORTER_OTLP_ENDPOINT: down.url, OTEL_TRACES_SAMPLER_ARG: '1' });
     const { key } = await alone.customer();
-    const body = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'hi' }] };
-    expect((await alone.call('/v1/chat/completions', { key, body })).status).toBe(200);
     const { registry } = alone.app.get(Metrics, { strict: false });
-    await alone.app.get(Tracing, { strict: false }).flush();
+    const send = async (): Promise<void> => {
+      expect((await alone.call('/v1/chat/completions', { key, body })).status).toBe(200);
+      await alone.app.get(Tracing, { strict: false }).flush();
+    };
+    await send();
+    await until(async () => /gateway_traces_exported_total [1-9]/.test(await renderMetrics(registry)));
+    expect(await renderMetrics(registry)).toMatch(/gateway_traces_dropped_total 0/);
+    const received = down.spans.length;
+    takeDown(down);
+    await send();
     await until(async () => /gateway_traces_dropped_total [1-9]/.test(await renderMetrics(registry)));
+    expect(down.spans).toHaveLength(received);
     await alone.stop();
+    down.stop();
   });
 });
