@@ -6,6 +6,7 @@ import type OpenAI from 'openai';
 import { sniffImageType } from '../../src/core/types/image-format';
 import type { CatalogEntry } from '../../src/models/catalog.schema';
 import { silentWav } from '../conformance/media-requests';
+import { onePagePdf } from './one-page-pdf';
 
 type Message = OpenAI.ChatCompletionMessageParam;
 type ChatBody = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'messages' | 'stream'>;
@@ -22,10 +23,24 @@ const objectOf = (...names: string[]) => ({
   additionalProperties: false,
 });
 const CAPITAL = objectOf('city', 'country');
-const WEATHER: OpenAI.ChatCompletionFunctionTool = {
+const toolOf = (name: string, description: string, ...parameters: string[]): OpenAI.ChatCompletionFunctionTool => ({
   type: 'function',
-  function: { name: 'get_temperature', description: 'In degrees Celsius.', parameters: objectOf('city') },
+  function: { name, description, parameters: objectOf(...parameters) },
+});
+const WEATHER = toolOf('get_temperature', 'In degrees Celsius.', 'city');
+/** Each needs the result of the one before. */
+const CHAIN = [
+  toolOf('find_station', 'The weather station of a city.', 'city'),
+  toolOf('find_sensor', 'The thermometer of a station.', 'station'),
+  toolOf('read_sensor', 'The temperature at a thermometer.', 'sensor'),
+];
+const CHAIN_RESULTS: Readonly<Record<string, string>> = {
+  find_station: '{"station":"station-7"}',
+  find_sensor: '{"sensor":"sensor-3"}',
+  read_sensor: '{"celsius":17}',
 };
+/** More than a sensible model needs. */
+const MAX_STEPS = 8;
 
 const JOB_PAUSE_MS = 5_000;
 const JOB_TIMEOUT_MS = 900_000;
@@ -53,6 +68,37 @@ export class LiveModel {
     this.spend(usage);
     assert.ok(choices[0], 'the answer has no choice');
     return choices[0].message;
+  }
+
+  /** Calls tools until the model answers. Returns its answer and the calls, by step. */
+  async useTools(
+    question: string,
+    { tools, resultOf, ...body }: ChatBody & { readonly resultOf: (name: string) => string },
+  ): Promise<{ text: string; steps: readonly (readonly { name: string; input: string }[])[] }> {
+    const messages: Message[] = [{ role: 'user', content: question }];
+    const steps: { name: string; input: string }[][] = [];
+    while (steps.length <= MAX_STEPS) {
+      const answer = await this.ask(messages, { tools, ...body });
+      const calls = (answer.tool_calls ?? []).filter((call) => call.type === 'function');
+      if (calls.length === 0) return { text: answer.content ?? '', steps };
+      messages.push(answer);
+      for (const { id, function: called } of calls) {
+        messages.push({ role: 'tool', tool_call_id: id, content: resultOf(called.name) });
+      }
+      steps.push(calls.map(({ function: { name, arguments: input } }) => ({ name, input })));
+    }
+    throw new Error(`the model still calls tools after ${MAX_STEPS} steps`);
+  }
+
+  /** Disconnects after the first text. Returns whether the answer had ended by itself. */
+  async abort(messages: readonly Message[]): Promise<boolean> {
+    const stream = await this.client.chat.completions.create({ ...this.bodyOf(messages), stream: true });
+    let finished = false;
+    for await (const { choices } of stream) {
+      finished ||= choices[0]?.finish_reason != null;
+      if (choices[0]?.delta.content) stream.controller.abort();
+    }
+    return finished;
   }
 
   async stream(messages: readonly Message[]): Promise<string> {
@@ -188,18 +234,44 @@ export const JOURNEYS: readonly Journey[] = [
     run: async (model) => assert.match(await model.stream(PONG), /pong/i),
   },
   {
-    name: 'tools',
+    name: 'abort',
+    isOffered: ({ modality, features }) => modality === 'text' && features.streaming === true,
+    async run(model) {
+      const finished = await model.abort([user('Write the numbers from 1 to 500, one per line.')]);
+      assert.equal(finished, false, 'the answer had ended before the disconnect');
+    },
+  },
+  {
+    name: 'tools over three steps',
     hasTools: true,
     isOffered: ({ features }) => features.tools === true,
     async run(model) {
-      const messages = [user('Use the tool to look up the temperature in Oslo, then state it.')];
-      const answer = await model.ask(messages, { tools: [WEATHER] });
-      const calls = (answer.tool_calls ?? []).filter((call) => call.type === 'function');
-      assert.ok(calls.length > 0, 'the model called no tool');
-      for (const call of calls) assert.match(JSON.parse(call.function.arguments).city, /oslo/i);
-      const results = calls.map(({ id }): Message => ({ role: 'tool', tool_call_id: id, content: '{"celsius":17}' }));
-      const last = await model.ask([...messages, answer, ...results], { tools: [WEATHER] });
-      assert.match(last.content ?? '', /17/);
+      const { text, steps } = await model.useTools('Use the tools to measure the temperature in Oslo, then state it.', {
+        tools: CHAIN,
+        resultOf: (name) => CHAIN_RESULTS[name] ?? '{}',
+        reasoning_effort: effortOf(model.entry) as OpenAI.ReasoningEffort | undefined,
+      });
+      const names = steps.flat().map(({ name }) => name);
+      assert.deepEqual([...new Set(names)], Object.keys(CHAIN_RESULTS));
+      assert.match(steps[0]?.[0]?.input ?? '', /oslo/i);
+      assert.match(text, /17/);
+    },
+  },
+  {
+    name: 'parallel tools',
+    hasTools: true,
+    isOffered: ({ features }) => features.parallel_tools === true,
+    async run(model) {
+      const { text, steps } = await model.useTools(
+        'Look up the temperatures in Bern and Rome at once, then state them.',
+        {
+          tools: [WEATHER],
+          resultOf: () => '{"celsius":17}',
+        },
+      );
+      const inputs = JSON.stringify(steps[0]?.map(({ input }) => input) ?? []);
+      assert.match(inputs, /bern.*rome|rome.*bern/i, 'the cities of the first step');
+      assert.match(text, /17/);
     },
   },
   {
@@ -221,6 +293,16 @@ export const JOURNEYS: readonly Journey[] = [
       const image = { type: 'image_url', image_url: { url: RED_SQUARE } } as const;
       const { content } = await model.ask([user([{ type: 'text', text: 'Name the colour of this square.' }, image])]);
       assert.match(content ?? '', /red/i);
+    },
+  },
+  {
+    name: 'PDF input',
+    isOffered: ({ modality, input_modalities: inputs }) => modality === 'text' && inputs.includes('pdf'),
+    async run(model) {
+      const data = `data:application/pdf;base64,${onePagePdf('The secret word is zebra').toString('base64')}`;
+      const file = { type: 'file', file: { filename: 'word.pdf', file_data: data } } as const;
+      const { content } = await model.ask([user([file, { type: 'text', text: 'Which animal does this file name?' }])]);
+      assert.match(content ?? '', /zebra/i);
     },
   },
   {

@@ -27,11 +27,26 @@ describe('the run against real vendors', () => {
     vendors
       .clearFixtures()
       .onMessage('pong', { content: 'Pong.', usage: { prompt_tokens: 1_000, completion_tokens: 500 } })
+      .onMessage('numbers', { content: '1\n2\n3\n'.repeat(2_000) })
       .on(
         { userMessage: 'Oslo', hasToolResult: false },
-        { toolCalls: [{ name: 'get_temperature', arguments: { city: 'Oslo' } }] },
+        { toolCalls: [{ name: 'find_station', arguments: { city: 'Oslo' } }] },
       )
-      .on({ userMessage: 'Oslo', hasToolResult: true }, { content: '17 degrees' })
+      .on(
+        { userMessage: 'Oslo', toolResultContains: 'station-7' },
+        { toolCalls: [{ name: 'find_sensor', arguments: { station: 'station-7' } }] },
+      )
+      .on(
+        { userMessage: 'Oslo', toolResultContains: 'sensor-3' },
+        { toolCalls: [{ name: 'read_sensor', arguments: { sensor: 'sensor-3' } }] },
+      )
+      .on({ userMessage: 'Oslo', toolResultContains: '17' }, { content: '17 degrees' })
+      .on(
+        { userMessage: 'Rome', hasToolResult: false },
+        { toolCalls: ['Bern', 'Rome'].map((city) => ({ name: 'get_temperature', arguments: { city } })) },
+      )
+      .on({ userMessage: 'Rome', hasToolResult: true }, { content: '17 degrees in both' })
+      .onMessage('animal', { content: 'A zebra.' })
       .onMessage('France', { content: '{"city":"Paris","country":"France"}' })
       .onMessage('17 by 23', { content: '391' })
       .onEmbedding(/./, { embedding: [0.1, 0.2] })
@@ -63,9 +78,12 @@ describe('the run against real vendors', () => {
     expect(rows.map(([vendor, , journey, result]) => `${vendor} ${journey} ${result}`)).toEqual([
       'groq chat passed',
       'groq stream passed',
-      'groq tools passed',
+      'groq abort passed',
+      'groq tools over three steps passed',
+      'groq parallel tools no model',
       'groq json_schema no model',
       'groq image input passed',
+      'groq PDF input no model',
       'groq reasoning passed',
       'groq embeddings no model',
       'groq images no model',
@@ -75,9 +93,12 @@ describe('the run against real vendors', () => {
       'groq transcription passed',
       'openai chat passed',
       'openai stream passed',
-      'openai tools passed',
+      'openai abort passed',
+      'openai tools over three steps passed',
+      'openai parallel tools passed',
       'openai json_schema passed',
       'openai image input passed',
+      'openai PDF input passed',
       'openai reasoning passed',
       'openai embeddings passed',
       'openai images passed',
