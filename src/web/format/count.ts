@@ -17,7 +17,8 @@ const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  while (value >= 1024 && unit < BYTE_UNITS.length - 1) {
+  // What rounds to 1,024 is 1 of the next unit.
+  while (Math.round(value * 10) >= 10_240 && unit < BYTE_UNITS.length - 1) {
     value /= 1024;
     unit++;
   }
@@ -27,8 +28,9 @@ export function formatBytes(bytes: number): string {
 /** `320 ms`, `1.24 s`, `2 min 5 s`; empty for null. */
 export function formatDuration(durationMs: number | null | undefined): string {
   if (durationMs == null) return '';
-  if (durationMs < 1000) return `${Math.round(durationMs)} ms`;
-  if (durationMs < 60_000) return `${numbers.format(Math.round(durationMs / 10) / 100)} s`;
+  if (Math.round(durationMs) < 1000) return `${Math.round(durationMs)} ms`;
+  const hundredths = Math.round(durationMs / 10);
+  if (hundredths < 6000) return `${numbers.format(hundredths / 100)} s`;
   const seconds = Math.round(durationMs / 1000);
   const [hours, minutes] = [Math.trunc(seconds / 3600), Math.trunc((seconds % 3600) / 60)];
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`;

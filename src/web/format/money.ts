@@ -43,6 +43,11 @@ export function shareInTenths(part: bigint, whole: bigint): number | null {
   return whole <= 0n ? null : Number((part * 1000n) / whole);
 }
 
+/** Share of `part` in `whole` to the nearest tenth of a percent; null without a whole. */
+export function nearestShareInTenths(part: bigint, whole: bigint): number | null {
+  return whole <= 0n ? null : Number((part * 2000n + whole) / (whole * 2n));
+}
+
 /** `12.3%` of tenths of a percent. */
 export function formatTenths(tenths: number | null): string {
   return tenths === null ? '' : `${Math.trunc(tenths / 10)}.${Math.abs(tenths % 10)}%`;

@@ -121,7 +121,7 @@ it('names buckets in UTC and gives their period with an exclusive end', () => {
 
 it('gives each group its share of the metric, and the share of errors', () => {
   expect(groupRows(seriesOf({ a: [2, 0], b: [1, 0] }), 'cost').map(({ shareTenths }) => shareTenths)).toEqual([
-    666, 333,
+    667, 333,
   ]);
   expect(errorTenths({ ...sums(0, 8), errors: 1 })).toBe(125);
   expect(errorTenths(sums(0, 0))).toBeNull();

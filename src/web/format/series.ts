@@ -1,7 +1,7 @@
 import type { UsageInterval, UsageSeries, UsageSums } from '../../contract/dashboard';
 import { formatCount } from './count';
 import { csvLine } from './csv';
-import { formatMicro, formatTenths, shareInTenths } from './money';
+import { formatMicro, formatTenths, nearestShareInTenths } from './money';
 
 export const METRICS = ['cost', 'requests', 'errors', 'input_tokens', 'output_tokens'] as const;
 export type Metric = (typeof METRICS)[number];
@@ -116,14 +116,14 @@ export function groupRows(series: UsageSeries, metric: Metric): readonly GroupRo
   return series.data.map(({ group, total }) => ({
     name: group,
     sums: total,
-    shareTenths: shareInTenths(valueOf(total, metric), whole),
+    shareTenths: nearestShareInTenths(valueOf(total, metric), whole),
     errorTenths: errorTenths(total),
   }));
 }
 
 /** Share of failed requests, in tenths of a percent; null without requests. */
-export function errorTenths({ errors, requests }: UsageSums): number | null {
-  return shareInTenths(BigInt(errors), BigInt(requests));
+export function errorTenths({ errors, requests }: Pick<UsageSums, 'errors' | 'requests'>): number | null {
+  return nearestShareInTenths(BigInt(errors), BigInt(requests));
 }
 
 /** A sentence that says what the columns show. */
@@ -139,7 +139,7 @@ export function summaryOf(
   const text = `${formatValue(total, metric)} in total, most on ${formatBucket(start, interval)} UTC (${formatValue(highest, metric)})`;
   const [largest] = groups.filter(({ name }) => name !== OTHER).toSorted((a, b) => (a.total < b.total ? 1 : -1));
   if (largest === undefined || groups.length === 1) return `${text}.`;
-  return `${text}. Largest share: ${nameOf(largest.name)}, ${formatTenths(shareInTenths(largest.total, total))}.`;
+  return `${text}. Largest share: ${nameOf(largest.name)}, ${formatTenths(nearestShareInTenths(largest.total, total))}.`;
 }
 
 const CSV_SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', 'cost_micro'] as const;

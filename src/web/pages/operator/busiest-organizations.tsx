@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { UsageGroup } from '../../../contract/dashboard';
 import { operatorOrganizationQuery, platformUsageQuery } from '../../api/operator';
-import { errorRateInTenths } from '../../format/balance';
 import { formatCount } from '../../format/count';
-import { formatTenths, shareInTenths } from '../../format/money';
+import { formatTenths, nearestShareInTenths } from '../../format/money';
+import { errorTenths } from '../../format/series';
 import { Amount } from '../../ui/amount';
 import { Card } from '../../ui/card';
 import { DataTable, type Column } from '../../ui/data-table';
@@ -43,7 +43,7 @@ function columnsFor(totalMicro: bigint): ReadonlyArray<Column<UsageGroup>> {
       head: 'Errors',
       end: true,
       priority: 'middle',
-      cell: ({ total }) => formatTenths(errorRateInTenths(total.errors, total.requests)),
+      cell: ({ total }) => formatTenths(errorTenths(total)),
     },
     { id: 'cost', head: 'Cost', end: true, cell: ({ total }) => <Amount micro={total.cost_micro} /> },
     {
@@ -51,7 +51,7 @@ function columnsFor(totalMicro: bigint): ReadonlyArray<Column<UsageGroup>> {
       head: 'Share',
       end: true,
       priority: 'middle',
-      cell: ({ total }) => formatTenths(shareInTenths(BigInt(total.cost_micro), totalMicro)),
+      cell: ({ total }) => formatTenths(nearestShareInTenths(BigInt(total.cost_micro), totalMicro)),
     },
   ];
 }

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { platformUsageQuery } from '../../api/operator';
-import { errorRateInTenths } from '../../format/balance';
 import { formatCount } from '../../format/count';
 import { formatTenths } from '../../format/money';
+import { errorTenths } from '../../format/series';
 import { Amount } from '../../ui/amount';
 import { Tile } from '../../ui/card';
 import { QueryView } from '../../ui/query-view';
@@ -22,7 +22,7 @@ export function PlatformUsageTiles() {
             <Amount micro={cost} large />
           </Tile>
           <Tile label="Requests">{formatCount(requests)}</Tile>
-          <Tile label="Errors" note={formatTenths(errorRateInTenths(errors, requests)) || 'no requests'}>
+          <Tile label="Errors" note={formatTenths(errorTenths({ errors, requests })) || 'no requests'}>
             {formatCount(errors)}
           </Tile>
           <Tile label="Tokens in" note={`${formatCount(output)} out`}>
