@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { LedgerService } from '../../src/billing/ledger/ledger.service';
 import { FakeUpstream } from '../conformance/fake-upstream';
+import { accessibilityProblems, clippedContent, fitsItsWidth } from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { DashboardClient } from '../harness/dashboard-client';
 import { TestGateway } from '../harness/gateway';
@@ -86,6 +87,7 @@ describeJourney('the playground', () => {
       .waitFor();
     await pictures(user, 'playground-chat');
     const [request, reply] = await jsonOf(page, answer);
+    expect(await problemsOfJsonDialog(page, answer)).toEqual([]);
     expect(JSON.parse(request)).toMatchObject({ model: 'mock/chat-1', stream: true });
     const events = JSON.parse(reply) as { usage?: { x_llm_cost_micro: number } | null }[];
     expect(events.find(({ usage }) => usage != null)?.usage?.x_llm_cost_micro).toBe(cost);
@@ -362,6 +364,26 @@ describeJourney('the playground', () => {
 
 function choose(page: Page, name: string): Locator {
   return page.getByRole('combobox', { name, exact: true });
+}
+
+/** What axe finds and what is cut off in the JSON dialog, in both themes, on a wide and on a narrow screen. */
+async function problemsOfJsonDialog(page: Page, answer: Locator): Promise<readonly string[]> {
+  const before = page.viewportSize() ?? { width: 1280, height: 800 };
+  await answer.getByRole('button', { name: 'JSON', exact: true }).click();
+  await page.getByRole('region', { name: 'reply JSON' }).waitFor();
+  const problems: string[] = [];
+  for (const size of [before, { width: 320, height: 640 }]) {
+    await page.setViewportSize(size);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      problems.push(...(await accessibilityProblems(page)), ...(await clippedContent(page)));
+    }
+    if (!(await fitsItsWidth(page))) problems.push(`scrolls sideways at ${size.width} px`);
+  }
+  await page.keyboard.press('Escape');
+  await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize(before);
+  return problems;
 }
 
 /** The request and the reply that the JSON button of an answer shows. */
