@@ -58,7 +58,7 @@ describeJourney('requests', () => {
     const user = await BrowserUser.signedIn(gateway, viewer);
     const { page } = user;
     await page.goto(`/dashboard/o/${organizationId}/usage?range=7d&metric=requests`);
-    await page.getByRole('combobox', { name: /^by/ }).selectOption('error_code');
+    await page.getByRole('combobox', { name: /^Group by/ }).selectOption('error_code');
     const group = page
       .getByRole('region', { name: 'Totals', exact: true })
       .getByRole('row', { name: /^provider_/ })

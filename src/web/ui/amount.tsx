@@ -12,7 +12,7 @@ export function Amount({ micro, signed = false, large = false }: AmountProps) {
   const text = signed ? formatSignedMicro(micro) : formatMicro(micro);
   const [cents, below] = large ? splitAtCents(text) : [text, ''];
   return (
-    <span title={`${micro} micro-dollars`} className="tabular-nums">
+    <span title={`${micro} micro-dollars`} className={`tabular-nums ${signed ? 'whitespace-nowrap' : ''}`}>
       {cents}
       {below !== '' && <span className="text-[0.7em] font-medium text-muted">{below}</span>}
     </span>

@@ -18,7 +18,8 @@ export function CodeBlock({ code, label }: CodeBlockProps) {
       >
         {code}
       </pre>
-      <div className="absolute end-1.5 top-1.5">
+      {/* Long lines scroll below the button, which hides them. */}
+      <div className="absolute end-1.5 top-1.5 rounded-md bg-sunken">
         <CopyButton text={code} object={label} />
       </div>
     </div>

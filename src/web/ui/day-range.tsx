@@ -12,29 +12,33 @@ interface DayRangeProps extends Days {
 /** Days of UTC in a toolbar, both included. */
 export function DayRange({ from, to, onChange }: DayRangeProps) {
   return (
-    <div role="group" aria-label="Days" className="flex flex-wrap items-center gap-2">
-      <DayInput label="From" value={from} onChange={(day) => onChange({ from: day })} />
-      <DayInput label="to" value={to} onChange={(day) => onChange({ to: day })} />
-      <span className="text-muted">UTC</span>
+    <div role="group" aria-label="Days" className="flex flex-wrap items-center gap-x-4 gap-y-2 max-sm:w-full">
+      <DayInput label="From (UTC)" value={from} onChange={(day) => onChange({ from: day })} />
+      <DayInput label="To (UTC)" value={to} onChange={(day) => onChange({ to: day })} />
     </div>
   );
 }
 
 interface DayInputProps {
   readonly label: string;
+  /** `2026-11-23`, or none. */
   readonly value: string | undefined;
+  readonly min?: string;
+  readonly max?: string;
   readonly onChange: (day: string | undefined) => void;
 }
 
-function DayInput({ label, value = '', onChange }: DayInputProps) {
+/** A day in a toolbar. */
+export function DayInput({ label, value = '', min, max = '9999-12-31', onChange }: DayInputProps) {
   return (
     <label className="flex items-center gap-2 max-sm:w-full">
-      <span className="text-muted max-sm:w-20 max-sm:shrink-0">{label}</span>
+      <span className="text-muted max-sm:w-24 max-sm:shrink-0">{label}</span>
       <input
         type="date"
         className="control w-auto! max-sm:grow"
         value={value}
-        max="9999-12-31"
+        min={min}
+        max={max}
         onChange={(event) => onChange(event.currentTarget.value === '' ? undefined : event.currentTarget.value)}
       />
     </label>

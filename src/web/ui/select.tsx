@@ -10,7 +10,7 @@ interface SelectProps {
 export function Select({ label, value, options, onChange }: SelectProps) {
   return (
     <label className="flex max-w-full min-w-0 items-center gap-2 max-sm:w-full">
-      <span className="text-muted max-sm:w-20 max-sm:shrink-0">{label}</span>
+      <span className="text-muted max-sm:w-24 max-sm:shrink-0">{label}</span>
       <select
         className="control w-auto! max-w-72 min-w-0 max-sm:grow"
         value={value}

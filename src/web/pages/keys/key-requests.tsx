@@ -26,7 +26,15 @@ const requestsOfKeyQuery = (organizationId: string, keyId: string) =>
   });
 
 const COLUMNS: ReadonlyArray<Column<UsageRequest>> = [
-  { id: 'time', head: <TimeHead />, cell: ({ created_at: time }) => <Moment time={time} /> },
+  {
+    id: 'time',
+    head: <TimeHead />,
+    cell: ({ created_at: time }) => (
+      <span className="max-sm:block max-sm:w-21 max-sm:[&>time]:whitespace-normal">
+        <Moment time={time} />
+      </span>
+    ),
+  },
   {
     id: 'model',
     head: 'Model',

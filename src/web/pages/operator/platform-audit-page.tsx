@@ -4,6 +4,7 @@ import { X } from 'lucide-react';
 import { operatorOrganizationQuery, platformAuditQuery } from '../../api/operator';
 import { Button } from '../../ui/button';
 import { Card } from '../../ui/card';
+import { DayInput } from '../../ui/day-range';
 import { Empty } from '../../ui/empty';
 import { TimeHead } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
@@ -30,16 +31,15 @@ export function PlatformAuditPage() {
             : 'Changes to one organization, with the names of staff.'
         }
       />
-      <div className="mb-4 flex flex-wrap items-center gap-3">
+      <div className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-2">
         <Select
           label="Action"
           value={action ?? ''}
           options={[['', 'all'], ...actions.map((each) => [each, actionInWords(each)] as const)]}
           onChange={(value) => set({ action: value || undefined })}
         />
-        <DayInput label="From" value={from} max={to} onChange={(value) => set({ from: value })} />
-        <DayInput label="Before" value={to} min={from} onChange={(value) => set({ to: value })} />
-        <span className="text-muted">UTC</span>
+        <DayInput label="From (UTC)" value={from} max={to} onChange={(value) => set({ from: value })} />
+        <DayInput label="Before (UTC)" value={to} min={from} onChange={(value) => set({ to: value })} />
         {organization !== undefined && (
           <Filter onRemove={() => void navigate({ search: {} })}>
             Organization: <OrganizationName id={organization} />
@@ -94,29 +94,5 @@ function Filter({ children, onRemove }: FilterProps) {
       <X size={14} aria-hidden="true" />
       <span className="sr-only">Remove this filter</span>
     </Button>
-  );
-}
-
-interface DayInputProps {
-  readonly label: string;
-  readonly value: string | undefined;
-  readonly min?: string;
-  readonly max?: string;
-  readonly onChange: (value: string | undefined) => void;
-}
-
-function DayInput({ label, value, min, max, onChange }: DayInputProps) {
-  return (
-    <label className="flex items-center gap-2">
-      <span className="text-muted">{label}</span>
-      <input
-        type="date"
-        className="control w-auto!"
-        value={value ?? ''}
-        min={min}
-        max={max}
-        onChange={(event) => onChange(event.currentTarget.value || undefined)}
-      />
-    </label>
   );
 }

@@ -9,6 +9,7 @@ import { useOrganization } from '../../app/use-session';
 import { zoneName } from '../../format/time';
 import { Button } from '../../ui/button';
 import { Card } from '../../ui/card';
+import { DayInput } from '../../ui/day-range';
 import { Empty } from '../../ui/empty';
 import { Moment } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
@@ -76,17 +77,6 @@ function AuditToolbar({ filter }: { readonly filter: AuditFilter }) {
   const isUnknown = filter.actor !== undefined && !people.some(([user]) => user === filter.actor);
   const set = (changes: AuditFilter): void =>
     void navigate({ search: (old) => ({ ...old, ...changes }), replace: true });
-  const day = (label: string, name: 'from' | 'until') => (
-    <label className="flex items-center gap-2">
-      <span className="text-muted">{label}</span>
-      <input
-        type="date"
-        className="control w-auto!"
-        value={filter[name] ?? ''}
-        onChange={({ currentTarget }) => set({ [name]: currentTarget.value || undefined })}
-      />
-    </label>
-  );
   return (
     <div
       role="search"
@@ -109,8 +99,8 @@ function AuditToolbar({ filter }: { readonly filter: AuditFilter }) {
         ]}
         onChange={(actor) => set({ actor: actor || undefined })}
       />
-      {day('From (UTC)', 'from')}
-      {day('Until (UTC)', 'until')}
+      <DayInput label="From (UTC)" value={filter.from} onChange={(from) => set({ from })} />
+      <DayInput label="Until (UTC)" value={filter.until} onChange={(until) => set({ until })} />
       {Object.keys(filter).length > 0 && (
         <Button variant="quiet" onClick={() => void navigate({ search: {}, replace: true })}>
           Remove filters

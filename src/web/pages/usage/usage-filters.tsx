@@ -4,6 +4,7 @@ import { GROUPINGS, SHOWN, usageSearch, type UsageSearch, type UsageView } from 
 import { oneOf } from '../../app/search-values';
 import { isTime } from '../../format/latency';
 import { startOfUtcDay } from '../../format/time';
+import { DayInput } from '../../ui/day-range';
 import { Select } from '../../ui/select';
 import { GROUP_WORDS, METRIC_WORDS } from './usage-words';
 
@@ -32,13 +33,13 @@ export function UsageFilters({ view }: { readonly view: UsageView }) {
   return (
     <div className="mb-5 flex flex-wrap items-center gap-x-4 gap-y-2">
       <Select
-        label="Show"
+        label="Metric"
         value={view.metric}
         options={SHOWN.map((metric) => [metric, METRIC_WORDS[metric]])}
         onChange={(value) => change({ metric: oneOf(value, SHOWN) })}
       />
       <Select
-        label="by"
+        label="Group by"
         value={view.group}
         options={(isTime(view.metric) ? TIME_GROUPINGS : GROUPINGS).map((group) => [group, GROUP_WORDS[group]])}
         onChange={(value) => change({ group: oneOf(value, GROUPINGS) })}
@@ -47,7 +48,7 @@ export function UsageFilters({ view }: { readonly view: UsageView }) {
       {view.range === 'days' && <Days view={view} onChange={change} />}
       {view.mayShowHours && (
         <Select
-          label="Columns of"
+          label="Interval"
           value={view.interval}
           options={[
             ['hour', 'Hours'],
@@ -77,26 +78,13 @@ function Days({ view, onChange }: { readonly view: UsageView; readonly onChange:
   const last = lastTime.slice(0, 10);
   return (
     <>
-      <label className="flex items-center gap-2">
-        <span className="text-muted">From (UTC)</span>
-        <input
-          type="date"
-          className="control w-auto!"
-          value={first}
-          max={last}
-          onChange={({ currentTarget: { value } }) => value !== '' && onChange({ from: value })}
-        />
-      </label>
-      <label className="flex items-center gap-2">
-        <span className="text-muted">to</span>
-        <input
-          type="date"
-          className="control w-auto!"
-          value={last}
-          min={first}
-          onChange={({ currentTarget: { value } }) => value !== '' && onChange({ to: value })}
-        />
-      </label>
+      <DayInput
+        label="From (UTC)"
+        value={first}
+        max={last}
+        onChange={(from) => from !== undefined && onChange({ from })}
+      />
+      <DayInput label="To (UTC)" value={last} min={first} onChange={(to) => to !== undefined && onChange({ to })} />
     </>
   );
 }
