@@ -1,4 +1,5 @@
 import type OpenAI from 'openai';
+import { eventStream } from '../conformance/media-answers';
 import { TestGateway, type TestCustomer } from '../harness/gateway';
 import { PIXEL, PublicHost } from '../harness/public-host';
 import { GeminiUpstream, type Part } from './gemini-upstream';
@@ -47,6 +48,27 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
       { role: 'system' as const, content: 'Be brief.' },
       { role: 'user' as const, content },
     ],
+  });
+
+  it.each([
+    ['mp3', 'audio/mpeg', /^\xff\xf3/],
+    ['aac', 'audio/aac', /^\xff[\xf0\xf1]/],
+    ['opus', 'audio/opus', /^OggS/],
+    ['flac', 'audio/flac', /^fLaC/],
+    ['wav', 'audio/wav', /^RIFF/],
+  ] as const)('speaks %s, which Gemini does not make itself', async (format, contentType, beginning) => {
+    const data = Buffer.alloc(48_000, 1).toString('base64');
+    const parts = [{ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data } }];
+    gemini.upstream.answer = eventStream({ candidates: [{ content: { parts }, finishReason: 'STOP' }] });
+    const response = await client.audio.speech.create({
+      model: 'google/gemini-3.8-flash-lite-tts',
+      voice: 'Kore',
+      input: 'Hello',
+      // MP3 is the default.
+      ...(format !== 'mp3' && { response_format: format }),
+    });
+    expect(response.headers.get('content-type')).toBe(contentType);
+    expect(Buffer.from(await response.arrayBuffer()).toString('latin1', 0, 4)).toMatch(beginning);
   });
 
   it('returns text, reasoning and usage with disjoint classes', async () => {

@@ -1,10 +1,12 @@
 import { CollectingSink, providerCall } from '../../../test/conformance/provider-call';
+import { until } from '../../../test/faults/figures';
 import { speechRequest } from '../../../test/conformance/media-requests';
 import { AudioProbe } from '../../core/media/media-probes';
 import type { StreamSink } from '../contract/chat';
 import type { SpeechProvider, SpeechRequest } from '../contract/speech';
 import { ProviderError } from '../contract/provider-error';
 import { EncodedSpeech } from './encoded-speech';
+import { MAX_ENCODER_THREADS } from './speech-encoders';
 
 const SAMPLE_RATE = 24_000;
 /** 2.5 s of a tone: the last frame of either format is not full. */
@@ -47,21 +49,28 @@ const inPieces = (bytes: number): Buffer[] =>
 
 describe('speech of a vendor with PCM only', () => {
   it.each([
-    ['opus', 'OggS'],
-    ['flac', 'fLaC'],
-  ] as const)('is encoded as %s with its whole duration', async (format, signature) => {
+    ['opus', /^OggS/],
+    ['flac', /^fLaC/],
+    // Frames of MPEG-2 Layer III, and of AAC in ADTS
+    ['mp3', /^\xff\xf3/],
+    ['aac', /^\xff[\xf0\xf1]/],
+    ['wav', /^RIFF/],
+  ] as const)('is encoded as %s with its whole duration', async (format, beginning) => {
     const vendor = new PcmVendor(inPieces(4_095));
-    const stream = await new EncodedSpeech(vendor, ['opus', 'flac']).speak(speechRequest({ format }), providerCall());
+    const stream = await new EncodedSpeech(vendor, [format]).speak(speechRequest({ format }), providerCall());
     const sink = new CollectingSink();
     await stream.pipe(sink);
     expect(vendor.requested?.format).toBe('pcm');
-    expect(sink.output.toString('latin1', 0, 4)).toBe(signature);
-    expect((await probe.probe(sink.output, 'file', 'organization')).durationSeconds).toBeCloseTo(2.5, 1);
+    expect(sink.output.toString('latin1', 0, 4)).toMatch(beginning);
+    const { durationSeconds } = await probe.probe(sink.output, 'file', 'organization');
+    // MP3 and AAC begin with the delay of their encoder, and end with a whole frame.
+    expect(durationSeconds).toBeGreaterThan(2.49);
+    expect(durationSeconds).toBeLessThan(2.58);
     expect(stream.progress.audioBytes).toBe(sink.output.length);
-    expect(sink.output.length).toBeLessThan(TONE.length / 2);
+    expect(sink.output.length).toBeLessThan(format === 'wav' ? TONE.length + 45 : TONE.length / 2);
   });
 
-  it.each(['opus', 'flac'] as const)('arrives as %s while the vendor still sends', async (format) => {
+  it.each(['opus', 'flac', 'mp3', 'aac'] as const)('arrives as %s while the vendor still sends', async (format) => {
     const held = Promise.withResolvers<void>();
     const vendor: SpeechProvider = {
       speak: () =>
@@ -88,14 +97,46 @@ describe('speech of a vendor with PCM only', () => {
     expect(sink.output.length).toBeGreaterThan(beforeEndBytes);
   });
 
-  it('waits for a slow receiver, and passes a failure of the vendor on', async () => {
-    const failure = new ProviderError('provider_disconnect', 'gone', { phase: 'stream', fallback: false });
-    const vendor = new PcmVendor(inPieces(48_000), failure);
-    const stream = await new EncodedSpeech(vendor, ['opus']).speak(speechRequest({ format: 'opus' }), providerCall());
-    let waits = 0;
-    const sink: StreamSink = { write: () => false, drained: () => (waits++, Promise.resolve()) };
-    await expect(stream.pipe(sink)).rejects.toBe(failure);
-    expect(waits).toBeGreaterThan(5);
+  it.each(['opus', 'mp3'] as const)(
+    'waits for a slow receiver of %s, and passes a failure of the vendor on',
+    async (format) => {
+      const failure = new ProviderError('provider_disconnect', 'gone', { phase: 'stream', fallback: false });
+      const vendor = new PcmVendor(inPieces(48_000), failure);
+      const stream = await new EncodedSpeech(vendor, [format]).speak(speechRequest({ format }), providerCall());
+      let waits = 0;
+      const sink: StreamSink = { write: () => false, drained: () => (waits++, Promise.resolve()) };
+      await expect(stream.pipe(sink)).rejects.toBe(failure);
+      expect(waits).toBeGreaterThan(5);
+    },
+  );
+
+  it('waits in MP3 and AAC while as many streams as there may be threads are encoded', async () => {
+    const held = Promise.withResolvers<void>();
+    let begun = 0;
+    const vendor: SpeechProvider = {
+      speak: () =>
+        Promise.resolve({
+          progress: { audioBytes: 0, usage: null },
+          pipe: async (sink) => {
+            begun++;
+            sink.write(TONE.subarray(0, SAMPLE_RATE));
+            await sink.drained();
+            await held.promise;
+          },
+        }),
+    };
+    const speak = async (format: 'mp3' | 'opus') => {
+      const stream = await new EncodedSpeech(vendor, [format]).speak(speechRequest({ format }), providerCall());
+      const sink = new CollectingSink();
+      await stream.pipe(sink);
+      return sink.output.length > 0;
+    };
+    const streams = Array.from({ length: MAX_ENCODER_THREADS + 4 }, () => speak('mp3'));
+    streams.push(speak('opus'));
+    await until('the first streams', 30_000, () => begun === MAX_ENCODER_THREADS + 1);
+    held.resolve();
+    expect(await Promise.all(streams)).toEqual(streams.map(() => true));
+    expect(begun).toBe(MAX_ENCODER_THREADS + 5);
   });
 
   it('is not encoded any more once the receiver has disconnected', async () => {

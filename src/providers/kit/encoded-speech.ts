@@ -2,7 +2,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { StreamSink } from '../contract/chat';
 import type { ProviderCall } from '../contract/provider-call';
 import type { SpeechFormat, SpeechProgress, SpeechProvider, SpeechRequest, SpeechStream } from '../contract/speech';
-import { createSpeechEncoder, type EncodedFormat, type SpeechEncoder } from './speech-encoders';
+import { type EncodedFormat, type SpeechEncoder, withSpeechEncoder } from './speech-encoders';
 
 const SAMPLE_BYTES = 2;
 
@@ -38,15 +38,12 @@ class EncodedStream implements SpeechStream {
     return { audioBytes: this.writtenBytes, usage: this.speech.progress.usage };
   }
 
-  async pipe(sink: StreamSink): Promise<void> {
-    const encoder = await createSpeechEncoder(this.format);
-    const samples = new PendingSamples(encoder, this.signal, (bytes) => this.write(bytes, sink));
-    try {
+  pipe(sink: StreamSink): Promise<void> {
+    return withSpeechEncoder(this.format, async (encoder) => {
+      const samples = new PendingSamples(encoder, this.signal, (bytes) => this.write(bytes, sink));
       await this.speech.pipe(samples);
       await samples.finish();
-    } finally {
-      encoder.close();
-    }
+    });
   }
 
   private async write(bytes: Buffer, sink: StreamSink): Promise<void> {
@@ -82,7 +79,7 @@ class PendingSamples implements StreamSink {
     while (this.pending.length >= frameBytes && !this.signal.aborted) {
       const frame = this.pending.subarray(0, frameBytes);
       this.pending = this.pending.subarray(frameBytes);
-      await this.pass(this.encoder.encode(toSamples(frame)));
+      await this.pass(await this.encoder.encode(toSamples(frame)));
       await nextIteration();
     }
   }
@@ -92,8 +89,8 @@ class PendingSamples implements StreamSink {
     await this.drained();
     if (this.signal.aborted) return;
     const rest = toSamples(this.pending);
-    if (rest.length > 0) await this.pass(this.encoder.encode(rest));
-    await this.pass(this.encoder.end());
+    if (rest.length > 0) await this.pass(await this.encoder.encode(rest));
+    await this.pass(await this.encoder.end());
   }
 }
 

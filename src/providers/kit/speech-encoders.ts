@@ -1,26 +1,62 @@
-/** Encodes speech for vendors that lack a format: libopus and libFLAC, compiled to WebAssembly and asm.js. */
+/**
+ * Encodes speech for vendors that lack a format: libopus, libFLAC, LAME and the AAC encoder of FFmpeg, compiled to WebAssembly
+ * or asm.js.
+ */
+import type { AudioSampleSource, Output } from 'mediabunny';
+import pLimit from 'p-limit';
 import { OggWriter } from '../../core/media/container-writers';
 import { OPUS_RATE_HZ, opusHeaders } from '../../core/media/packet-remuxers';
+import { wavHeader } from './wav-header';
 
 /** Of the samples: the contract's PCM, mono and signed 16-bit little-endian. */
 const SAMPLE_RATE = 24_000;
 
-/** Formats that can be made of PCM. MP3 and AAC have no encoder with a permissive license. */
-export type EncodedFormat = 'opus' | 'flac';
+/** Formats that can be made of PCM. */
+export type EncodedFormat = 'mp3' | 'opus' | 'aac' | 'flac' | 'wav';
 
-/** The caller must call `close`. */
+/** Streams of MP3 and AAC that a process encodes at once: each has a thread, which takes 13 MB. Others wait. */
+export const MAX_ENCODER_THREADS = 16;
+
 export interface SpeechEncoder {
   /** Samples per call of {@link encode}, and at most as many in the last one. */
   readonly frameSamples: number;
   /** The bytes that are complete, possibly none. */
-  encode(frame: Int16Array): Buffer;
+  encode(frame: Int16Array): Buffer | Promise<Buffer>;
   /** The remaining bytes. */
-  end(): Buffer;
-  close(): void;
+  end(): Buffer | Promise<Buffer>;
+  close(): void | Promise<void>;
 }
 
-export function createSpeechEncoder(format: EncodedFormat): Promise<SpeechEncoder> {
-  return format === 'opus' ? OpusEncoder.create() : FlacEncoder.create();
+const threads = pLimit(MAX_ENCODER_THREADS);
+
+/** Runs `encode` with an encoder of its own, as soon as there is one. */
+export function withSpeechEncoder(
+  format: EncodedFormat,
+  encode: (encoder: SpeechEncoder) => Promise<void>,
+): Promise<void> {
+  const run = async (): Promise<void> => {
+    const encoder = await createSpeechEncoder(format);
+    try {
+      await encode(encoder);
+    } finally {
+      await encoder.close();
+    }
+  };
+  return format === 'mp3' || format === 'aac' ? threads(run) : run();
+}
+
+async function createSpeechEncoder(format: EncodedFormat): Promise<SpeechEncoder> {
+  switch (format) {
+    case 'opus':
+      return OpusEncoder.create();
+    case 'flac':
+      return FlacEncoder.create();
+    case 'mp3':
+    case 'aac':
+      return ThreadEncoder.create(format);
+    case 'wav':
+      return new WavEncoder();
+  }
 }
 
 /** Collects what an encoder writes. */
@@ -120,4 +156,88 @@ class FlacEncoder implements SpeechEncoder {
   close(): void {
     this.flac.FLAC__stream_encoder_delete(this.encoder);
   }
+}
+
+/** The samples behind a header that names no length, as a stream has none yet. */
+class WavEncoder implements SpeechEncoder {
+  readonly frameSamples = SAMPLE_RATE / 10;
+  private prefix: Buffer = wavHeader(SAMPLE_RATE);
+
+  encode(frame: Int16Array): Buffer {
+    const bytes = Buffer.concat([this.prefix, Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength)]);
+    this.prefix = Buffer.alloc(0);
+    return bytes;
+  }
+
+  end(): Buffer {
+    return this.prefix;
+  }
+
+  close(): void {}
+}
+
+/** MP3 or AAC in frames without a container, so that it can be played while it arrives. Each encoder is a thread of its own. */
+class ThreadEncoder implements SpeechEncoder {
+  private static readonly BITS_PER_SECOND = 64_000;
+
+  readonly frameSamples = SAMPLE_RATE / 10;
+  private samples = 0;
+
+  private constructor(
+    private readonly library: typeof import('mediabunny'),
+    private readonly output: Output,
+    private readonly source: AudioSampleSource,
+    private readonly pieces: Pieces,
+  ) {}
+
+  static async create(codec: 'mp3' | 'aac'): Promise<SpeechEncoder> {
+    const library = await loadLibrary();
+    const { AdtsOutputFormat, AudioSampleSource, Mp3OutputFormat, Output, StreamTarget } = library;
+    const pieces = new Pieces();
+    const target = new StreamTarget(new WritableStream({ write: ({ data }) => pieces.push(data) }));
+    // A Xing header would be written last, at the beginning.
+    const format = codec === 'mp3' ? new Mp3OutputFormat({ xingHeader: false }) : new AdtsOutputFormat();
+    const output = new Output({ format, target });
+    const source = new AudioSampleSource({ codec, bitrate: ThreadEncoder.BITS_PER_SECOND });
+    output.addAudioTrack(source);
+    await output.start();
+    return new ThreadEncoder(library, output, source, pieces);
+  }
+
+  async encode(frame: Int16Array): Promise<Buffer> {
+    const timestamp = this.samples / SAMPLE_RATE;
+    const sampleRate = SAMPLE_RATE;
+    const format = 's16';
+    const sample = new this.library.AudioSample({ data: frame, format, numberOfChannels: 1, sampleRate, timestamp });
+    this.samples += frame.length;
+    await this.source.add(sample);
+    sample.close();
+    return this.pieces.take();
+  }
+
+  async end(): Promise<Buffer> {
+    await this.output.finalize();
+    return this.pieces.take();
+  }
+
+  async close(): Promise<void> {
+    if (this.output.state !== 'finalized') await this.output.cancel();
+  }
+}
+
+let library: Promise<typeof import('mediabunny')> | undefined;
+
+/** Megabytes of code, hence loaded with the first stream. */
+function loadLibrary(): Promise<typeof import('mediabunny')> {
+  library ??= (async () => {
+    const [mediabunny, { registerMp3Encoder }, { registerAacEncoder }] = await Promise.all([
+      import('mediabunny'),
+      import('@mediabunny/mp3-encoder'),
+      import('@mediabunny/aac-encoder'),
+    ]);
+    registerMp3Encoder();
+    registerAacEncoder();
+    return mediabunny;
+  })();
+  return library;
 }

@@ -25,7 +25,7 @@ export class OpenRouterProvider extends OpenAiFormatProvider {
         plainEmbeddings: true,
       },
       // It has MP3 and PCM (https://openrouter.ai/docs/guides/overview/multimodal/tts).
-      speech: (http) => new EncodedSpeech(new OpenAiSpeech(http), ['opus', 'flac']),
+      speech: (http) => new EncodedSpeech(new OpenAiSpeech(http), ['opus', 'aac', 'flac', 'wav']),
       video: (provider, http, credential) => new OpenRouterVideo(provider, http, credential),
     });
   }

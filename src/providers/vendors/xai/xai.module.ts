@@ -18,7 +18,7 @@ export class XaiProvider extends OpenAiFormatProvider {
       baseUrlVariable: 'XAI_BASE_URL',
       defaultBaseUrl: 'https://api.x.ai/v1',
       capabilities: ['chat', 'images', 'speech'],
-      speech: (http) => new EncodedSpeech(new XaiSpeech(http), ['opus', 'flac']),
+      speech: (http) => new EncodedSpeech(new XaiSpeech(http), ['opus', 'aac', 'flac']),
       quirks: {
         streamUsage: 'include_usage',
         // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning
