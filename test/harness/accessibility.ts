@@ -18,6 +18,46 @@ export async function accessibilityProblems(page: Page, rules?: readonly string[
   );
 }
 
+/** More stops than any page has. */
+const MOST_STOPS = 2000;
+
+/**
+ * Visible controls that the Tab key does not reach, and elements that only a pointer can use, one line each. The radio
+ * buttons of a group are one stop.
+ */
+export async function unreachableByKeyboard(page: Page): Promise<readonly string[]> {
+  await page.evaluate(`(() => {
+    document.activeElement?.blur();
+    getSelection()?.removeAllRanges();
+    window.reached = new Set();
+    window.isRoundDone = false;
+    document.addEventListener('focusin', ({ target }) => {
+      if (window.reached.has(target) && target === window.reached.values().next().value) window.isRoundDone = true;
+      window.reached.add(target);
+    });
+  })()`);
+  for (let stops = 0; stops < MOST_STOPS && !(await page.evaluate<boolean>('window.isRoundDone')); stops += 10) {
+    for (let presses = 0; presses < 10; presses++) await page.keyboard.press('Tab');
+  }
+  return page.evaluate(`(() => {
+    const reached = [...window.reached];
+    const isShown = (element) => element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length > 0;
+    const isReached = (element) =>
+      reached.includes(element) || (element.type === 'radio' && reached.some(({ name, type }) => type === 'radio' && name === element.name));
+    const controls = 'a[href], button, input, select, textarea, summary, audio[controls], video[controls], [tabindex="0"]';
+    const problems = [...document.querySelectorAll(controls)]
+      .filter((element) => isShown(element) && !element.disabled && element.tabIndex >= 0 && !isReached(element))
+      .map((element) => 'the keyboard does not reach ' + element.outerHTML.slice(0, 160));
+    const pointed = [...document.querySelectorAll('main *')]
+      .filter((element) => isShown(element) && getComputedStyle(element).cursor === 'pointer')
+      .filter((element) => element.closest(controls + ', label, [role=menuitem], [role=option]') === null)
+      // The links of the table of a chart lead where its columns do.
+      .filter((element) => element.querySelector(controls) === null)
+      .map((element) => 'only a pointer can use ' + element.outerHTML.slice(0, 160));
+    return [...problems, ...pointed];
+  })()`);
+}
+
 /** Whether nothing but tables and code in their own regions scrolls sideways. */
 export function fitsItsWidth(page: Page): Promise<boolean> {
   return page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');

@@ -2,57 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JobGateway } from '../e2e/create-video/job-gateway';
-import { accessibilityProblems, clippedContent, COLOR_RULES, fitsItsWidth } from '../harness/accessibility';
+import {
+  accessibilityProblems,
+  clippedContent,
+  COLOR_RULES,
+  fitsItsWidth,
+  unreachableByKeyboard,
+} from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { DashboardClient } from '../harness/dashboard-client';
-
-/** Paths of the pages below `/dashboard`; `$name` is an object that {@link objectsOf} finds. */
-const VISITOR_PAGES = [
-  '/login',
-  '/register',
-  '/forgot-password',
-  '/verify-email',
-  '/reset-password',
-  '/accept-invitation',
-];
-const USER_PAGES = ['/account', '/organizations/new'];
-const ORGANIZATION_PAGES = [
-  '',
-  '/usage',
-  '/requests',
-  '/requests/$request',
-  '/jobs',
-  '/jobs/$job',
-  '/webhooks',
-  '/webhooks/$delivery',
-  '/playground/chat',
-  '/playground/image',
-  '/playground/speech',
-  '/playground/transcription',
-  '/playground/video',
-  '/playground/music',
-  '/models',
-  '/models/mock/chat-1',
-  '/keys',
-  '/keys/$key',
-  '/explain',
-  '/billing',
-  '/members',
-  '/audit',
-  '/settings',
-];
-const OPERATOR_PAGES = [
-  '',
-  '/organizations',
-  '/organizations/$org',
-  '/users',
-  '/models',
-  '/models/mock/chat-1',
-  '/providers',
-  '/credentials',
-  '/audit',
-  '/instances',
-];
+import { OPERATOR_PAGES, ORGANIZATION_PAGES, USER_PAGES, VISITOR_PAGES } from './page-paths';
 
 /** Every path of the router, so that a new page cannot be left out. */
 function routedPaths(): readonly string[] {
@@ -191,6 +150,7 @@ describeJourney('every page', () => {
       await page.setViewportSize({ width, height });
       if (!(await fitsItsWidth(page))) problems.push(`${path} scrolls sideways at ${width} px`);
       for (const problem of await clippedContent(page)) problems.push(`${path} at ${width} px: ${problem}`);
+      if (picture === 'narrow') problems.push(...(await unreachableByKeyboard(page)).map((each) => `${path} ${each}`));
       await user.picture(`${name}-${picture}`);
     }
     return problems;
@@ -198,7 +158,7 @@ describeJourney('every page', () => {
 
   const nameOf = (path: string): string => path.replaceAll(/[/$]+/g, '-').replace(/^-|-$/g, '') || 'home';
 
-  it('for visitors has no problem that axe finds, one heading, a title, and fits 320 px and 200 % zoom', async () => {
+  it('for visitors has no problem that axe finds, one heading, a title, fits 320 px and 200 % zoom, and needs no pointer', async () => {
     const user = await BrowserUser.open(served.gateway);
     const problems: string[] = [];
     for (const path of [...VISITOR_PAGES, '/no-such-page']) {
@@ -209,7 +169,7 @@ describeJourney('every page', () => {
   });
 
   it.each(['empty', 'full'] as const)(
-    'of an organization that is %s has no problem that axe finds, one heading, a title, and fits 320 px and 200 % zoom',
+    'of an organization that is %s has no problem that axe finds, one heading, a title, fits 320 px and 200 % zoom, and needs no pointer',
     async (state) => {
       const owner = state === 'full' ? await busyUser() : await served.gateway.dashboardUser({ role: 'owner' });
       const objects = await objectsOf(owner);
@@ -227,7 +187,7 @@ describeJourney('every page', () => {
     },
   );
 
-  it('for operators has no problem that axe finds, one heading, a title, and fits 320 px and 200 % zoom', async () => {
+  it('for operators has no problem that axe finds, one heading, a title, fits 320 px and 200 % zoom, and needs no pointer', async () => {
     const owner = await busyUser();
     const user = await BrowserUser.signedIn(served.gateway, owner);
     const problems: string[] = [];

@@ -55,6 +55,13 @@ async function watchPaint(page: Page): Promise<() => Promise<Paint>> {
   };
 }
 
+/** The middle one of five runs, which one slow run does not change. */
+async function medianOfFive(run: () => Promise<number>): Promise<number> {
+  const figures: number[] = [];
+  for (let at = 0; at < 5; at++) figures.push(await run());
+  return figures.toSorted((a, b) => a - b)[2] ?? Number.NaN;
+}
+
 function bytesOf(names: readonly string[]): number {
   return names.reduce((sum, name) => sum + (gzipBytes.get(name) ?? Number.NaN), 0);
 }
@@ -108,21 +115,28 @@ describeJourney('the figures of the pages', () => {
     await user.close();
   });
 
-  it('appear without moving: sign-in and overview, with their largest content printed', async () => {
+  it('appear without moving: sign-in and overview, with the median of their largest content printed', async () => {
     for (const [path, client] of [
       ['/dashboard/login', null],
       [`/dashboard/o/${owner.organizationId}`, owner],
     ] as const) {
-      const user = client === null ? await BrowserUser.open(gateway) : await BrowserUser.signedIn(gateway, client);
-      const seen = await watchPaint(user.page);
-      await user.page.goto(path, { waitUntil: 'networkidle' });
-      const { largestMs, shift } = await seen();
+      const shifts: number[] = [];
+      const medianMs = await medianOfFive(async () => {
+        // Each with an empty cache.
+        const user = client === null ? await BrowserUser.open(gateway) : await BrowserUser.signedIn(gateway, client);
+        const seen = await watchPaint(user.page);
+        await user.page.goto(path, { waitUntil: 'networkidle' });
+        const { largestMs, shift } = await seen();
+        await user.close();
+        shifts.push(shift);
+        return largestMs;
+      });
+      const shift = Math.max(...shifts);
       process.stdout.write(
-        `${path.replace(owner.organizationId, ':org')}: largest content ${Math.round(largestMs)} ms, shift ${shift.toFixed(3)}\n`,
+        `${path.replace(owner.organizationId, ':org')}: largest content ${Math.round(medianMs)} ms (median of five), largest shift ${shift.toFixed(3)}\n`,
       );
-      expect(largestMs).toBeGreaterThan(0);
+      expect(medianMs).toBeGreaterThan(0);
       expect(shift).toBeLessThanOrEqual(0.05);
-      await user.close();
     }
   });
 
@@ -149,13 +163,15 @@ describeJourney('the figures of the pages', () => {
   it('change to a list of 10,000 requests in moments', async () => {
     const user = await BrowserUser.signedIn(gateway, owner);
     const { page } = user;
-    await page.goto(`/dashboard/o/${owner.organizationId}/keys`, { waitUntil: 'networkidle' });
-    const startedAt = performance.now();
-    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Requests' }).click();
-    await page.getByRole('region', { name: 'Requests' }).getByRole('row').nth(20).waitFor();
-    const tookMs = Math.round(performance.now() - startedAt);
-    process.stdout.write(`from a click to the list of requests: ${tookMs} ms\n`);
-    expect(tookMs).toBeLessThan(10_000);
+    const medianMs = await medianOfFive(async () => {
+      await page.goto(`/dashboard/o/${owner.organizationId}/keys`, { waitUntil: 'networkidle' });
+      const startedAt = performance.now();
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Requests' }).click();
+      await page.getByRole('region', { name: 'Requests' }).getByRole('row').nth(20).waitFor();
+      return performance.now() - startedAt;
+    });
+    process.stdout.write(`from a click to the list of requests: ${Math.round(medianMs)} ms (median of five)\n`);
+    expect(medianMs).toBeLessThan(10_000);
     await user.close();
   });
 

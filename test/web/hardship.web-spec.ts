@@ -1,4 +1,6 @@
 import type { Page } from 'playwright-core';
+import { UserAdministrationService } from '../../src/dashboard/accounts/user-administration.service';
+import { COMMAND_LINE } from '../../src/core/types/actor';
 import { accessibilityProblems } from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { DashboardClient } from '../harness/dashboard-client';
@@ -24,21 +26,43 @@ describeJourney('the pages in hardship', () => {
     return { user, page: user.page };
   }
 
-  it('can be used with the keyboard alone, from a new key to a revoked one', async () => {
-    const { user, page } = await visit();
-    await page.goto(at('/keys'));
-    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+  it('can be used with the keyboard alone, from signing in to a revoked key and out', async () => {
+    const account = { email: 'keyboard@example.com', name: 'Ada', password: 'typed by this test', isOperator: false };
+    const membership = { organizationId: owner.organizationId, role: 'owner' as const };
+    await gateway.app
+      .get(UserAdministrationService, { strict: false })
+      .create({ ...account, membership }, COMMAND_LINE);
+    const user = await BrowserUser.open(gateway);
+    const { page } = user;
+    await page.goto('/dashboard/login');
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.keyboard.type(account.email);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(account.password);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    const search = page.getByRole('combobox', { name: 'Search pages and objects' });
+    const openPage = async (name: string): Promise<void> => {
+      await page.keyboard.press('Control+K');
+      await search.waitFor();
+      await page.keyboard.type(name);
+      await page.getByRole('option', { name }).first().waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+    };
+    await openPage('API keys');
     const focused = (): Promise<{ text: string; visible: boolean }> =>
       page.evaluate(() => {
         const element = document.activeElement;
         if (element === null || element === document.body) return { text: '', visible: false };
         // The link of a row draws its outline around the row.
         const outlines = [getComputedStyle(element), getComputedStyle(element, '::after')];
-        return { text: element.textContent, visible: outlines.some(({ outlineStyle }) => outlineStyle !== 'none') };
+        const text = element.getAttribute('aria-label') ?? element.textContent;
+        return { text, visible: outlines.some(({ outlineStyle }) => outlineStyle !== 'none') };
       });
-    const tabTo = async (text: string): Promise<void> => {
+    const tabTo = async (text: string, key = 'Tab'): Promise<void> => {
       for (let presses = 0; presses < 60; presses++) {
-        await page.keyboard.press('Tab');
+        await page.keyboard.press(key);
         const now = await focused();
         expect(now.visible).toBe(true);
         // A table that scrolls has all its text.
@@ -46,7 +70,7 @@ describeJourney('the pages in hardship', () => {
       }
       throw new Error(`The keyboard does not reach ${text}`);
     };
-    await tabTo('Skip to the content');
+    await tabTo('Skip to the content', 'Shift+Tab');
     await page.keyboard.press('Enter');
     await tabTo('Create key');
     await page.keyboard.press('Enter');
@@ -58,7 +82,7 @@ describeJourney('the pages in hardship', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect((await focused()).text).toContain('Create key');
     await page.keyboard.press('Control+K');
-    await page.getByRole('combobox', { name: 'Search pages and objects' }).waitFor();
+    await search.waitFor();
     await page.keyboard.type('keyboard');
     await page.getByRole('option', { name: /^keyboard …/ }).waitFor();
     await page.keyboard.press('Enter');
@@ -72,11 +96,13 @@ describeJourney('the pages in hardship', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect((await owner.call(owner.path('/keys?status=revoked'))).json.data).toHaveLength(1);
-    await page.keyboard.press('Control+K');
-    await page.getByRole('combobox', { name: 'Search pages and objects' }).waitFor();
-    await page.keyboard.type('Overview');
+    await openPage('Overview');
+    await tabTo(`Account: ${account.email}`, 'Shift+Tab');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
     await user.close();
   });
 
@@ -170,7 +196,7 @@ describeJourney('the pages in hardship', () => {
     });
     await page.goto(at('/billing'));
     const main = page.locator('main');
-    await main.getByText('The service has a problem').waitFor();
+    await main.getByText('The server has a problem').waitFor();
     await main.getByText('req_1').waitFor();
     mode = 'cut';
     await main.getByRole('button', { name: 'Try again' }).click();

@@ -52,7 +52,7 @@ export function FailureView({ error, onRetry }: FailureViewProps) {
   return (
     <Banner tone="bad" role="alert" title={titleOf(error)}>
       <ErrorText error={error} />
-      {onRetry !== undefined && (
+      {onRetry !== undefined && mayHelp(error) && (
         <div className="mt-2">
           <Button small onClick={onRetry}>
             Try again
@@ -61,6 +61,11 @@ export function FailureView({ error, onRetry }: FailureViewProps) {
       )}
     </Banner>
   );
+}
+
+/** Whether the same request can succeed later: a refusal of the request itself stays one. */
+function mayHelp(error: Error): boolean {
+  return !isApiError(error) || error.shouldRetry || error.status >= 500 || error.status === 429;
 }
 
 function titleOf(error: Error): string {
@@ -75,6 +80,6 @@ function titleOf(error: Error): string {
     case 'rate_limited':
       return 'Too many requests';
     default:
-      return error.status >= 500 ? 'The service has a problem' : 'The request was refused';
+      return error.status >= 500 ? 'The server has a problem' : 'The request was refused';
   }
 }

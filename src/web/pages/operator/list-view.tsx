@@ -2,6 +2,7 @@ import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query
 import type { ReactNode } from 'react';
 import { FailureView } from '../../app/failure-view';
 import { Banner } from '../../ui/banner';
+import { Moment } from '../../ui/moment';
 import { SkeletonRows } from '../../ui/skeleton';
 
 interface ListPage<Row> {
@@ -24,7 +25,8 @@ export function ListView<Row>({ query, children }: ListViewProps<Row>) {
     <>
       {error !== null && !query.isFetchNextPageError && (
         <Banner tone="warn" role="status">
-          Could not be refreshed: {error.message}
+          Could not be refreshed: {error.message} Shown as of{' '}
+          <Moment time={new Date(query.dataUpdatedAt).toISOString()} />.
         </Banner>
       )}
       {children(data.pages.flatMap((page) => page.data))}

@@ -12,6 +12,7 @@ import { Banner } from '../../ui/banner';
 import { Button, ButtonAnchor, ButtonLink } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { Empty } from '../../ui/empty';
+import { Moment } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { LoadMore } from '../../ui/pager';
 import { SkeletonRows } from '../../ui/skeleton';
@@ -37,7 +38,7 @@ export function RequestsPage() {
     <>
       <PageHeader
         title="Requests"
-        description="Latest first. Prompts and responses are not stored."
+        description="Newest first. Prompts and responses are not stored."
         actions={
           <>
             <Button aria-pressed={live} variant={live ? 'primary' : 'secondary'} onClick={() => setLive(!live)}>
@@ -86,7 +87,8 @@ function RequestList({ search, live, current, onFollow }: RequestListProps) {
     <>
       {query.data !== undefined && query.error !== null && !query.isFetchNextPageError && (
         <Banner tone="warn" role="status">
-          Could not be refreshed: {query.error.message}
+          Could not be refreshed: {query.error.message} Shown as of{' '}
+          <Moment time={new Date(query.dataUpdatedAt).toISOString()} />.
         </Banner>
       )}
       <div ref={region} className="relative">

@@ -1,0 +1,47 @@
+/** Paths of the pages below `/dashboard`; `$name` is an object that a test fills in. */
+export const VISITOR_PAGES = [
+  '/login',
+  '/register',
+  '/forgot-password',
+  '/verify-email',
+  '/reset-password',
+  '/accept-invitation',
+];
+export const USER_PAGES = ['/account', '/organizations/new'];
+export const ORGANIZATION_PAGES = [
+  '',
+  '/usage',
+  '/requests',
+  '/requests/$request',
+  '/jobs',
+  '/jobs/$job',
+  '/webhooks',
+  '/webhooks/$delivery',
+  '/playground/chat',
+  '/playground/image',
+  '/playground/speech',
+  '/playground/transcription',
+  '/playground/video',
+  '/playground/music',
+  '/models',
+  '/models/mock/chat-1',
+  '/keys',
+  '/keys/$key',
+  '/explain',
+  '/billing',
+  '/members',
+  '/audit',
+  '/settings',
+];
+export const OPERATOR_PAGES = [
+  '',
+  '/organizations',
+  '/organizations/$org',
+  '/users',
+  '/models',
+  '/models/mock/chat-1',
+  '/providers',
+  '/credentials',
+  '/audit',
+  '/instances',
+];
