@@ -176,7 +176,7 @@ describeJourney('accounts', () => {
     const user = await BrowserUser.open(gateway);
     const { page } = user;
     await page.goto('/dashboard/login');
-    await page.getByRole('link', { name: 'Forgotten password' }).click();
+    await page.getByRole('link', { name: 'Forgot your password?' }).click();
     await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Send the mail' }).click();
     await heading(user, 'Check your mail');

@@ -184,10 +184,10 @@ describeJourney('billing', () => {
     await page.keyboard.press('Enter');
     await page.getByText('Digits with at most six decimals').waitFor();
     await limit.fill('250.5');
-    await page.getByLabel('Mail when available falls below').fill('5');
+    await page.getByLabel('Send a mail when available credit falls below').fill('5');
     await page.keyboard.press('Enter');
     await page.getByText('$0.00 of $250.50').waitFor();
-    await tile(page, 'Mail when available falls below').getByText('$5.00').waitFor();
+    await tile(page, 'Low-balance mail below').getByText('$5.00').waitFor();
     await pictures(user, 'billing');
     await user.close();
 
@@ -203,7 +203,7 @@ describeJourney('billing', () => {
     expect(await page.getByRole('button', { name: 'Buy credit (needs admin)' }).isDisabled()).toBe(true);
     expect(await page.getByRole('link', { name: 'Ledger' }).count()).toBe(0);
     await page.goto(`/dashboard/o/${member.organizationId}/billing?purchase=${crypto.randomUUID()}&outcome=paid`);
-    await page.getByText('An owner or admin can see').waitFor();
+    await page.getByText('Owners and admins can see').waitFor();
     await user.close();
   });
 

@@ -58,7 +58,7 @@ describeJourney('an explanation', () => {
     const candidates = page.getByRole('region', { name: 'Candidates' });
     expect(await candidates.locator('tbody tr').count()).toBe(2);
     await candidates.getByText('$3.00 in, $9.00 out per 1M tokens').waitFor();
-    await page.getByRole('region', { name: 'Left out' }).getByText('has not configured its provider').waitFor();
+    await page.getByRole('region', { name: 'Excluded' }).getByText('has not configured its provider').waitFor();
     const explained = await stage.explain(subject, chat());
     await page.getByTitle(`${explained.hold_micro} micro-dollars`).first().waitFor();
     await page.getByRole('meter', { name: 'Key: requests per minute' }).waitFor();
@@ -97,7 +97,7 @@ describeJourney('an explanation', () => {
     for (const each of all) each.trip(performance.now() + 60_000);
     await explain(third.page, request);
     await expectSameRefusal(third.page, subject, request);
-    const reasons = third.page.getByRole('region', { name: 'Left out' }).getByText('It failed repeatedly');
+    const reasons = third.page.getByRole('region', { name: 'Excluded' }).getByText('It failed repeatedly');
     expect(await reasons.count()).toBe(2);
     for (const each of all) each.close();
     await third.user.close();

@@ -245,7 +245,7 @@ describeJourney('API keys', () => {
     await owner.call(owner.path('/playground-keys'), { method: 'POST' });
     await page.getByRole('navigation', { name: 'Kinds of keys' }).getByRole('link', { name: 'Playground' }).click();
     await page.locator('[data-row-link]').click();
-    await page.getByText('A key of the playground').waitFor();
+    await page.getByText('Playground key').waitFor();
     expect(await page.getByRole('button', { name: 'Settings' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Revoke' }).waitFor();
     await user.close();

@@ -58,7 +58,7 @@ describeJourney('the people of an organization', () => {
     expect(mails).toHaveLength(2);
     await invitations.getByRole('button', { name: 'Withdraw the invitation of alan@example.com' }).click();
     await page.getByRole('button', { name: 'Withdraw invitation' }).click();
-    await page.getByText('No invitation is open.').waitFor();
+    await page.getByText('No pending invitations.').waitFor();
 
     await page.getByRole('button', { name: 'Change role of Grace Hopper' }).click();
     await page.getByRole('dialog').getByLabel('Role').selectOption('viewer');

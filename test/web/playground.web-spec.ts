@@ -209,8 +209,8 @@ describeJourney('the playground', () => {
     const { developer, user, page } = await visit('image');
     await page.getByLabel('Prompt').fill('A lighthouse');
     await page.getByLabel('Size').selectOption('512x512');
-    await page.getByText('About').waitFor();
-    await page.getByRole('button', { name: 'Make a picture' }).click();
+    await page.getByText('Estimated cost').waitFor();
+    await page.getByRole('button', { name: 'Generate image' }).click();
     const picture = page.getByRole('img', { name: 'A lighthouse' });
     await picture.waitFor();
     expect(await picture.evaluate((image: HTMLImageElement) => [image.naturalWidth, image.naturalHeight])).toEqual([
@@ -265,7 +265,7 @@ describeJourney('the playground', () => {
     const width = () => picture.evaluate((image: HTMLImageElement) => image.decode().then(() => image.naturalWidth));
     await page.getByLabel('Prompt').fill('A lighthouse');
     await page.getByLabel('Size').selectOption('256x256');
-    await page.getByRole('button', { name: 'Make a picture' }).click();
+    await page.getByRole('button', { name: 'Generate image' }).click();
     await page.getByRole('link', { name: 'Chat', exact: true }).click();
     await page.getByLabel('Message', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Image', exact: true }).click();
@@ -280,7 +280,7 @@ describeJourney('the playground', () => {
     await picture.waitFor();
     expect(await width()).toBe(256);
     await page.reload();
-    await page.getByText('No picture yet').waitFor();
+    await page.getByText('No image yet').waitFor();
     await user.close();
   });
 
@@ -314,7 +314,7 @@ describeJourney('the playground', () => {
     await page.getByLabel('Prompt').fill('A boat [[mock: queued=1s run=3s]]');
     await page.getByLabel('Seconds').fill('1');
     await page.getByText('is held until the cost is known').waitFor();
-    await page.getByRole('button', { name: 'Make a video' }).dblclick();
+    await page.getByRole('button', { name: 'Generate video' }).dblclick();
     await page.getByRole('progressbar').waitFor();
     await page.getByLabel('Result 1').waitFor();
     const jobs = async (): Promise<ReadonlyArray<{ status: string }>> =>
@@ -324,7 +324,7 @@ describeJourney('the playground', () => {
     await pictures(user, 'playground-video');
 
     await page.getByLabel('Prompt').fill('Another boat [[mock: run=60s]]');
-    await page.getByRole('button', { name: 'Make a video' }).click();
+    await page.getByRole('button', { name: 'Generate video' }).click();
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     await page.getByText('canceled', { exact: true }).waitFor();
     expect((await jobs()).map(({ status }) => status)).toEqual(['canceled', 'succeeded']);

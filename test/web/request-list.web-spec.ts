@@ -143,7 +143,7 @@ describeJourney('the list of requests', () => {
 
     it('says by which filters it is not narrowed', async () => {
       await open('?provider=mock&min_cost_micro=1');
-      await user.page.getByText('Not narrowed by provider or cost.').waitFor();
+      await user.page.getByText('Not filtered by provider or cost.').waitFor();
       await pictures(user, 'requests-volume');
       await user.close();
     });

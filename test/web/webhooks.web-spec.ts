@@ -35,7 +35,7 @@ describeJourney('webhooks', () => {
 
   async function sendTest({ page }: BrowserUser): Promise<void> {
     await page.getByRole('button', { name: 'Send a test' }).first().click();
-    await page.getByLabel('URL of the receiver').fill(host.url('/hook'));
+    await page.getByLabel('Receiver URL').fill(host.url('/hook'));
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Webhook delivery' }).waitFor();
   }
@@ -91,7 +91,7 @@ describeJourney('webhooks', () => {
     await sendTest(user);
     const attempts = page.getByRole('region', { name: 'Attempts' });
     await attempts.getByText('500').first().waitFor();
-    await page.getByText('Next attempt').waitFor();
+    await page.getByText('Next attempt', { exact: true }).waitFor();
     await pictures(user, 'webhook-failing');
     answerWith(204);
     await page.getByRole('button', { name: 'Send now' }).click();
@@ -119,7 +119,7 @@ describeJourney('webhooks', () => {
     const { page } = user;
     user.expectFailure(/^POST .*\/webhook-test-events 400$/);
     await page.getByRole('button', { name: 'Send a test' }).first().click();
-    const url = page.getByLabel('URL of the receiver');
+    const url = page.getByLabel('Receiver URL');
     await url.fill('https://192.168.1.1/hook');
     await page.keyboard.press('Enter');
     await page.locator('[aria-invalid=true]').waitFor();

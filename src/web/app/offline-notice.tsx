@@ -16,7 +16,7 @@ export function OfflineNotice() {
     <div role="status">
       {!isOnline && (
         <p className="bg-warn-soft px-4 py-2 text-center font-medium text-warn">
-          You are offline. What you see may be out of date, and loads again when the connection is back.
+          You are offline. What you see may be out of date and is refreshed when you are back online.
         </p>
       )}
     </div>

@@ -33,7 +33,9 @@ function SignInDialog() {
   });
   return (
     <Dialog title="Your session has ended" onClose={() => undefined} modalOnly>
-      <p className="mb-4 text-muted">Sign in to continue. What you typed is still there; a change is not sent again.</p>
+      <p className="mb-4 text-muted">
+        Sign in to continue. What you typed is kept. A change is not sent again automatically.
+      </p>
       <ChangeForm
         fields={['email', 'password']}
         submit="Sign in"

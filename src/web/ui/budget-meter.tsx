@@ -16,7 +16,7 @@ export function BudgetMeter({ label, spentMicro, heldMicro = 0, limitMicro }: Bu
   if (limitMicro === null) {
     return (
       <p>
-        {label}: {formatMicro(spentMicro)} <span className="text-muted">without a limit</span>
+        {label}: {formatMicro(spentMicro)} <span className="text-muted">(no limit)</span>
       </p>
     );
   }

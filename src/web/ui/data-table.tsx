@@ -42,7 +42,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   if (rows.length === 0 && empty !== undefined) return empty;
   const padding = dense ? 'py-1' : 'py-2.5';
   const classOf = ({ end, priority }: Column<Row>): string =>
-    `px-2 first:ps-4 last:pe-4 sm:px-3 sm:first:ps-5 sm:last:pe-5 ${end ? 'text-end tabular-nums' : 'text-start'} ${priority === undefined ? '' : HIDDEN[priority]}`;
+    `px-1.5 first:ps-4 last:pe-3 sm:px-3 sm:first:ps-5 sm:last:pe-5 ${end ? 'text-end tabular-nums' : 'text-start'} ${priority === undefined ? '' : HIDDEN[priority]}`;
   return (
     <div role="region" aria-label={label} tabIndex={0} className="relative overflow-x-auto rounded-xl">
       <table className="w-full border-collapse">

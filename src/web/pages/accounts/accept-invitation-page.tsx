@@ -77,7 +77,7 @@ function Offer({
     <p className="mb-5">
       {inviter === null ? 'The operator of this service' : `${inviter.name} (${inviter.email})`} invites{' '}
       <span className="font-medium wrap-anywhere">{email}</span> as <span className="font-medium">{role}</span>. The
-      invitation ends <Ago time={expires} />.
+      invitation expires <Ago time={expires} />.
     </p>
   );
 }
@@ -166,7 +166,7 @@ function InvitationIsOver() {
     <>
       <PageHeader title="This invitation no longer works" />
       <p role="alert" className="mb-4">
-        It was used already, withdrawn or replaced by a newer mail, or it is older than seven days. Ask the sender for a
+        It has been used, withdrawn or replaced by a newer one, or it is more than seven days old. Ask the sender for a
         new one.
       </p>
       <ButtonLink to="/">Go to the start</ButtonLink>

@@ -31,7 +31,7 @@ export function ForgotPasswordPage() {
   }
   return (
     <>
-      <PageHeader title="Forgotten password" description="We send you a link with which you set a new one." />
+      <PageHeader title="Forgotten password" description="We will send you a link to set a new one." />
       <MailNote />
       <ChangeForm
         fields={['email']}

@@ -70,7 +70,7 @@ export function LoginPage() {
       {isApiError(signIn.error, 'email_not_verified') && <AnotherMail email={email} />}
       <p className="mt-6 flex flex-wrap justify-between gap-3 text-muted">
         <Link to="/forgot-password" className="link">
-          Forgotten password
+          Forgot your password?
         </Link>
         <Link to="/register" className="link">
           Create an account

@@ -15,7 +15,7 @@ export function MailNote() {
   }
   if (mail?.destination === 'none') {
     return (
-      <Banner tone="warn" title="This gateway sends no mails">
+      <Banner tone="warn" title="This gateway does not send e-mail">
         Its operator creates accounts and sets passwords with the command line.
       </Banner>
     );

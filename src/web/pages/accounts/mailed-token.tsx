@@ -19,7 +19,7 @@ export function useMailedToken() {
         <TextField
           name="token"
           label="Code"
-          hint="The mail has it below the link."
+          hint="It is below the link in the mail."
           required
           maxLength={200}
           autoComplete="one-time-code"

@@ -26,7 +26,7 @@ export function PasswordCard({ email }: { readonly email: string }) {
     },
   });
   return (
-    <Card title="Password" description="Changing it ends all of your other sessions.">
+    <Card title="Password" description="Changing it signs you out everywhere else.">
       <ChangeForm
         key={times}
         fields={['current_password', 'new_password']}

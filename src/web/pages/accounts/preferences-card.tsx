@@ -5,7 +5,7 @@ import { Card } from '../../ui/card';
 import { Checkbox } from '../../ui/checkbox';
 
 const THEMES: ReadonlyArray<readonly [Theme, string]> = [
-  ['system', 'As the system'],
+  ['system', 'System'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ];
@@ -15,7 +15,7 @@ export function PreferencesCard() {
   const { timeZone, dense, singleKeyShortcuts } = usePreferences();
   const [theme, setShownTheme] = useState(currentTheme);
   return (
-    <Card title="Preferences" description="Of this browser. They apply at once.">
+    <Card title="Preferences" description="Saved in this browser.">
       <div className="space-y-4">
         <Choice
           name="theme"
@@ -32,7 +32,7 @@ export function PreferencesCard() {
           label="Times"
           value={timeZone}
           options={[
-            ['local', `My zone (${zoneName('local')})`],
+            ['local', `Local time (${zoneName('local')})`],
             ['utc', 'UTC'],
           ]}
           onChange={(next) => setPreferences({ timeZone: next })}
@@ -44,7 +44,7 @@ export function PreferencesCard() {
         />
         <Checkbox
           label="Single-key shortcuts"
-          hint="Letters such as j, k and g; ? lists them."
+          hint="Letters such as j, k and g. Press ? to list them."
           checked={singleKeyShortcuts}
           onChange={({ currentTarget }) => setPreferences({ singleKeyShortcuts: currentTarget.checked })}
         />

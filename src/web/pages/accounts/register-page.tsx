@@ -58,7 +58,7 @@ export function RegisterPage() {
           <TextField
             name="organization_name"
             label="Organization (optional)"
-            hint="You become its owner. Without a name it is named after you."
+            hint="You become its owner. If you leave this empty, it is named after you."
             maxLength={200}
             autoComplete="organization"
           />
@@ -66,7 +66,7 @@ export function RegisterPage() {
       </ChangeForm>
       <p className="mt-6 text-muted">
         <Link to="/login" search={{}} className="link">
-          I have an account
+          I already have an account
         </Link>
       </p>
     </>
@@ -90,8 +90,8 @@ function Registered({ email, isInvited }: RegisteredProps) {
         {isInvited ? (
           <>
             <p>
-              With the address that was invited you can sign in now. For any other address we have sent a mail to{' '}
-              <span className="font-medium wrap-anywhere">{email}</span>.
+              If you registered with the invited address, you can sign in now. For any other address we have sent a mail
+              to <span className="font-medium wrap-anywhere">{email}</span>.
             </p>
             <SignInLink email={email} />
           </>

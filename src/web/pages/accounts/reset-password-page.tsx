@@ -33,7 +33,7 @@ export function ResetPasswordPage() {
       <>
         <PageHeader title="This link no longer works" />
         <p role="alert" className="mb-4">
-          It was used already, a newer mail replaced it, or it is older than an hour.
+          It has been used or replaced by a newer one, or it is more than an hour old.
         </p>
         <ButtonLink variant="primary" to="/forgot-password">
           Get a new mail
@@ -45,7 +45,7 @@ export function ResetPasswordPage() {
     <>
       <PageHeader
         title="Set a new password"
-        description="This ends all sessions of the account, in this browser and in others."
+        description="This ends all sessions of the account, in this and every other browser."
       />
       <ChangeForm
         fields={['token', 'password']}

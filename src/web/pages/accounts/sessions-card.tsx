@@ -68,7 +68,7 @@ export function SessionsCard() {
       flush
       className="mt-4"
       title="Sessions"
-      description="Where you are signed in. End those that you do not recognize, and change your password."
+      description="Where you are signed in. If you do not recognize a session, end it and change your password."
       actions={others.length > 0 && <Button onClick={() => setEndingAll(true)}>End all others</Button>}
     >
       {end.error !== null && (
@@ -121,7 +121,7 @@ function EndOthersDialog({ sessions, onClose }: EndOthersDialogProps) {
       pending={end.pending}
       error={end.error}
     >
-      Other browsers must sign in again at their next step. This one stays signed in.
+      All other browsers have to sign in again. This one stays signed in.
     </ConfirmDialog>
   );
 }

@@ -53,8 +53,8 @@ function LinkIsOver() {
       <PageHeader title="This link no longer works" />
       <div className="space-y-4">
         <p role="alert">
-          It was used already, a newer mail replaced it, or it is older than 24 hours. If you have confirmed your
-          address, just sign in.
+          It has been used or replaced by a newer one, or it is more than 24 hours old. If you have already confirmed
+          your address, sign in.
         </p>
         <SignInLink />
         <h2 className="pt-2 font-semibold">Or get a new mail</h2>
@@ -69,7 +69,7 @@ function LinkIsOver() {
             <TextField name="email" label="E-mail" type="email" required maxLength={254} autoComplete="username" />
           </ChangeForm>
         ) : (
-          <p role="status">If the address waits for its confirmation, we have sent a new mail.</p>
+          <p role="status">If the address still has to be confirmed, we have sent a new mail.</p>
         )}
       </div>
     </>

@@ -13,13 +13,13 @@ export function BalanceOverview({ balance }: { readonly balance: Balance }) {
   return (
     <div className="space-y-5">
       <div className="grid gap-4 sm:grid-cols-3">
-        <Tile label="Available" note="what new requests can spend">
+        <Tile label="Available" note="For new requests">
           <Amount micro={balance.available_micro} large />
         </Tile>
-        <Tile label="Held" note="for requests and jobs that have not ended">
+        <Tile label="Held" note="For requests and jobs in progress">
           <Amount micro={balance.reserved_micro} large />
         </Tile>
-        <Tile label="Balance" note="available and held together">
+        <Tile label="Balance" note="Available plus held">
           <Amount micro={balance.balance_micro} large />
         </Tile>
       </div>
@@ -55,12 +55,12 @@ function MonthCard({ balance }: { readonly balance: Balance }) {
       </div>
       <Facts
         facts={[
-          ['Own limit per month', <AmountOrNone key="own" micro={monthly_limit_micro} />],
+          ['Your monthly limit', <AmountOrNone key="own" micro={monthly_limit_micro} />],
           [
-            'Limit of the operator',
+            'Operator’s monthly limit',
             operator_monthly_limit_micro === null ? null : <Amount key="theirs" micro={operator_monthly_limit_micro} />,
           ],
-          ['Mail when available falls below', <AmountOrNone key="mail" micro={low_balance_threshold_micro} />],
+          ['Low-balance mail below', <AmountOrNone key="mail" micro={low_balance_threshold_micro} />],
         ]}
       />
       {!may('owner') && <p className="mt-3 text-muted">Owners can change the limits.</p>}
@@ -77,12 +77,12 @@ function PurchaseLimits({ balance: { purchases } }: { readonly balance: Balance 
   if (!purchases.enabled) {
     return (
       <Card title="Buying credit">
-        <p className="text-muted">This service sells no credit. Ask its operator to add some.</p>
+        <p className="text-muted">This service does not sell credit. Ask its operator to add some.</p>
       </Card>
     );
   }
   return (
-    <Card title="Buying credit" description="How much can still be bought, by the limits of the operator">
+    <Card title="Buying credit" description="What you can still buy within the operator’s limits">
       <Facts
         facts={[
           [

@@ -54,7 +54,7 @@ export function BillingSettingsDialog({ balance: current, onClose }: BillingSett
         />
         <DollarField
           name="low_balance_threshold_micro"
-          label="Mail when available falls below, in dollars"
+          label="Send a mail when available credit falls below, in dollars"
           hint="Owners and admins get one mail until credit is added. Empty: none."
           micro={balance.low_balance_threshold_micro}
         />

@@ -23,7 +23,11 @@ const COLUMNS: ReadonlyArray<Column<Hold>> = [
 export function Holds() {
   const holds = useInfiniteQuery(holdsQuery(useOrganization().id));
   return (
-    <Card flush title="Holds" description="The most that each request or job can cost, until its cost is known.">
+    <Card
+      flush
+      title="Holds"
+      description="The highest possible cost of each request or job, held until its actual cost is known."
+    >
       <QueryView query={holds}>
         {({ pages }) => (
           <DataTable

@@ -32,7 +32,7 @@ export function PaymentReturn({ purchaseId, outcome }: PaymentReturnProps) {
   }, [queries, org, status]);
   const close = (): void =>
     void navigate({ search: (search) => ({ ...search, purchase: undefined, outcome: undefined }), replace: true });
-  if (!may('admin')) return <Banner>An owner or admin can see what became of this purchase.</Banner>;
+  if (!may('admin')) return <Banner>Owners and admins can see the status of this purchase.</Banner>;
   if (query.data === undefined) {
     if (query.error !== null) return <FailureView error={query.error} onRetry={() => void query.refetch()} />;
     return <Banner role="status">Looking up the purchase.</Banner>;

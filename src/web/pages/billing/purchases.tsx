@@ -133,7 +133,7 @@ function WithdrawDialog({ purchase, onClose }: { readonly purchase: Purchase; re
     >
       <p>
         It can no longer be paid, and no longer counts towards the purchase limits. A payment that is already on its way
-        is credited nevertheless.
+        is still credited.
       </p>
     </ConfirmDialog>
   );

@@ -54,9 +54,9 @@ const LEFT_OUT_COLUMNS: ReadonlyArray<Column<LeftOutDeployment>> = [
 
 export function LeftOut({ deployments }: { readonly deployments: readonly LeftOutDeployment[] }) {
   return (
-    <Card flush title="Left out">
+    <Card flush title="Excluded">
       <DataTable
-        label="Left out"
+        label="Excluded"
         rows={deployments}
         rowKey={({ deployment_id, model }) => `${model} ${deployment_id}`}
         columns={LEFT_OUT_COLUMNS}

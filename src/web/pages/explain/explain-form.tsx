@@ -85,10 +85,10 @@ export function ExplainForm({ keys, firstKey, models, pending, error, onSubmit }
         />
         <TextField
           name="client_ip"
-          label="Address of the client (optional)"
+          label="Client IP address (optional)"
           placeholder="203.0.113.9"
           autoComplete="off"
-          hint="Checked against the addresses that the key allows. Empty: not checked."
+          hint="Checked against the addresses that the key allows. Leave empty to skip this check."
         />
       </ChangeForm>
     </Card>

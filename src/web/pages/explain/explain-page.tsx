@@ -27,14 +27,14 @@ export function ExplainPage() {
     <>
       <PageHeader
         title="Explain"
-        description="Which checks a request passes, who would answer it and what it would hold. Nothing is sent, charged or counted."
+        description="See which checks a request would pass, which provider would serve it and how much it would hold. Nothing is sent, charged or counted."
       />
       <QueryView query={keys}>
         {(choices) =>
           choices.length === 0 ? (
             <Card>
               <Empty title="No API key yet">
-                <p className="mb-3">A request is judged by the rules of the key that sends it.</p>
+                <p className="mb-3">A request is checked against the rules of its key.</p>
                 <ButtonLink to="/o/$org/keys" params={{ org: id }} variant="primary">
                   Create a key
                 </ButtonLink>
@@ -79,8 +79,8 @@ function NothingYet() {
   return (
     <Card>
       <Empty title="What would happen to this request?">
-        Choose a key and an operation, paste the body of a request, and find out which limit refuses it, which provider
-        would get it, and what it would cost.
+        Choose a key and an operation, paste the body of a request, and see which limit would refuse it, which provider
+        would serve it and what it would cost.
       </Empty>
     </Card>
   );

@@ -26,9 +26,9 @@ const REASONS: Readonly<Record<LeftOutDeployment['reason'], string>> = {
   max_price: 'It costs more than routing.max_price of the request',
   unsupported: 'It does not support this request',
   full: 'Its provider is at its limit of concurrent requests',
-  rate_limited: 'Its provider asked to wait',
-  breaker_open: 'It failed repeatedly and gets no requests for a while',
-  not_needed: 'The attempts are used up before it',
+  rate_limited: 'Its provider is rate limiting requests',
+  breaker_open: 'It failed repeatedly, and its circuit breaker is open',
+  not_needed: 'The candidates before it use up all attempts',
 };
 
 /** Why a deployment would not be called. */
@@ -58,5 +58,5 @@ export const BUDGETS: Readonly<Record<ExplainedBudget['budget'], string>> = {
   key_daily: 'Key, today (UTC)',
   key_monthly: 'Key, this month (UTC)',
   organization_monthly: 'Organization, this month (UTC)',
-  balance: 'Balance, as held',
+  balance: 'Balance',
 };

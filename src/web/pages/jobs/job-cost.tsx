@@ -12,7 +12,7 @@ export function JobCost({ job, keyId }: { readonly job: Job; readonly keyId: str
       <Facts
         facts={[
           ['Charged', ended ? <Amount key="charged" micro={job.cost_micro} /> : 'when it succeeds'],
-          [ended ? 'Was held' : 'Held now', <Amount key="held" micro={job.estimated_cost_micro} />],
+          [ended ? 'Initial hold' : 'Held now', <Amount key="held" micro={job.estimated_cost_micro} />],
           [
             'Maximum',
             job.max_cost_micro === job.estimated_cost_micro ? null : <Amount key="max" micro={job.max_cost_micro} />,

@@ -41,7 +41,7 @@ export function JobProgress({ job }: { readonly job: Job }) {
       </ol>
       {!ended && (
         <p className="mt-1 text-muted">
-          Expires <Ago time={job.expires_at} /> if it does not end before.
+          Expires <Ago time={job.expires_at} /> unless it ends first.
         </p>
       )}
     </Card>

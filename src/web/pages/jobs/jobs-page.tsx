@@ -28,7 +28,7 @@ export function JobsPage() {
   const clear = (): void => void navigate({ search: {} });
   return (
     <>
-      <PageHeader title="Jobs" description="Videos and music that were ordered with an API key, newest first." />
+      <PageHeader title="Jobs" description="Videos and music generated in the background, newest first." />
       <Card flush>
         <JobFilterBar search={search} onChange={change} onClear={isFiltered ? clear : undefined} />
         <QueryView query={jobs}>

@@ -9,15 +9,13 @@ export function NoJobs() {
   const model =
     models.find(({ modality }) => modality === 'video') ?? models.find(({ modality }) => modality === 'music');
   if (model === undefined) {
-    return (
-      <Empty title="No jobs">Videos and music run as jobs. This service offers no model for them at present.</Empty>
-    );
+    return <Empty title="No jobs">Videos and music run as jobs. This service has no model for them yet.</Empty>;
   }
   return (
     <Empty title="No jobs yet">
       <p className="mb-3">
-        Videos and music take minutes, so they run as jobs: you get an id at once, and the result when it is there.
-        Order one with an API key:
+        Videos and music take minutes, so they run as jobs: you get an id at once and the result when it is ready. Start
+        one with an API key:
       </p>
       <div className="text-start text-ink">
         <CodeBlock label="curl command" code={curlFor(model.id, model.modality)} />

@@ -66,9 +66,8 @@ function StateBanner({ apiKey }: { readonly apiKey: ApiKey }) {
   const { kind, status, revoked_at: revokedAt, replaced_by: successor, organization_id: org } = apiKey;
   if (kind === 'playground') {
     return (
-      <Banner tone="neutral" title="A key of the playground">
-        Pages of the dashboard spend with it for one member. The gateway manages it, and nothing about it can be
-        changed.
+      <Banner tone="neutral" title="Playground key">
+        The dashboard uses it for the requests of one member. The gateway manages it, and it cannot be changed.
       </Banner>
     );
   }
@@ -113,7 +112,7 @@ function StateBanner({ apiKey }: { readonly apiKey: ApiKey }) {
 
 function Spending({ apiKey: { use, daily_budget_micro: daily, monthly_budget_micro: monthly } }: { apiKey: ApiKey }) {
   return (
-    <Card title="Spending" description="Days and months are UTC. Amounts held for requests in flight count.">
+    <Card title="Spending" description="Days and months are UTC. Amounts held for requests in flight are included.">
       <div className="space-y-4">
         <BudgetMeter label="Today" spentMicro={use.day_spent_micro} heldMicro={use.day_held_micro} limitMicro={daily} />
         <BudgetMeter
@@ -158,7 +157,7 @@ function factsOf(apiKey: ApiKey): ReadonlyArray<readonly [string, ReactNode]> {
       </span>,
     ],
     ['Created', <Moment key="created" time={created} />],
-    ['Created by', creator === null ? 'the operator’s command line' : (creator.email ?? 'a former member')],
+    ['Created by', creator === null ? 'an operator’s command line' : (creator.email ?? 'a former member')],
     ['Last used (UTC)', used === null ? 'never' : formatDay(used)],
     ['Expires', expires === null ? 'never' : <Moment key="expires" time={expires} />],
     ['Revoked', revoked === null ? null : <Moment key="revoked" time={revoked} />],

@@ -6,7 +6,7 @@ import type { ApiKey } from '../../../contract/dashboard';
 import { liveKeysQuery, playgroundKeysQuery, revokedKeysQuery } from '../../api/keys';
 import { organizationQuery } from '../../api/organizations';
 import { useOrganization } from '../../app/use-session';
-import { countOf } from '../../format/count';
+import { countOf, formatCount } from '../../format/count';
 import { Card } from '../../ui/card';
 import { Empty } from '../../ui/empty';
 import { PageHeader } from '../../ui/page-header';
@@ -34,7 +34,7 @@ export function KeysPage() {
     <>
       <PageHeader
         title="API keys"
-        description="Applications sign their requests with a key. Give each one its own, so that it can be limited, replaced and revoked by itself."
+        description="Applications send a key with each request. Give each application its own, so that you can limit, replace and revoke it separately."
         actions={create}
       />
       <TabList label="Kinds of keys">
@@ -74,7 +74,8 @@ function LiveKeys({ mayCreate }: { readonly mayCreate: boolean }) {
   const most = useQuery(organizationQuery(id)).data?.max_api_keys;
   const shown = (keys: readonly ApiKey[]) => {
     const found = arrangeKeys(keys, search);
-    const description = [countOf(keys.length, 'key'), ...(most === undefined ? [] : [`at most ${most}`])].join(', ');
+    const description =
+      most === undefined ? countOf(keys.length, 'key') : `${formatCount(keys.length)} of ${countOf(most, 'key')}`;
     if (keys.length === 0) {
       return (
         <Card>
@@ -114,12 +115,12 @@ function RevokedKeys() {
         <Card
           flush
           title="Revoked keys"
-          description="They are refused for good, and stay here because receipts name them."
+          description="Requests with these keys are refused. They stay listed because receipts refer to them."
         >
           <KeysTable
             label="Revoked keys"
             keys={pages.flatMap(({ data }) => data)}
-            empty={<Empty title="No key was revoked" />}
+            empty={<Empty title="No revoked keys" />}
           />
           <LoadMore query={query} />
         </Card>
@@ -142,7 +143,7 @@ function PlaygroundKeys() {
           <KeysTable
             label="Playground keys"
             keys={pages.flatMap(({ data }) => data)}
-            empty={<Empty title="The playground was not used yet" />}
+            empty={<Empty title="The playground has not been used yet" />}
           />
           <LoadMore query={query} />
         </Card>

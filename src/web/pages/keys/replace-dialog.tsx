@@ -54,8 +54,8 @@ export function ReplaceDialog({ apiKey, onClose }: ReplaceDialogProps) {
   return (
     <Dialog title={`Replace “${apiKey.name}”`} onClose={onClose}>
       <p className="mb-4 text-muted">
-        Creates a key with the same settings and a new secret. Its counts of use begin at zero. The old key is revoked
-        when its time has passed.
+        Creates a key with the same settings and a new secret. Its usage starts at zero. The old key is revoked at the
+        end of its grace period.
       </p>
       <ChangeForm
         fields={['grace_seconds']}

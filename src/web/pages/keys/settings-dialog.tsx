@@ -37,7 +37,7 @@ export function SettingsDialog({ apiKey, onClose }: SettingsDialogProps) {
   });
   return (
     <Dialog title={`Settings of “${apiKey.name}”`} onClose={onClose}>
-      <p className="mb-4 text-muted">Changes apply to new requests within a second. Counts of use continue.</p>
+      <p className="mb-4 text-muted">Changes apply to new requests within a second. Usage counts are kept.</p>
       <ChangeForm
         fields={SETTINGS_FIELDS}
         submit="Save"

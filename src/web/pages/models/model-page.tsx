@@ -87,7 +87,7 @@ function ModelView({ model }: { readonly model: Model }) {
             />
           ))}
         </div>
-        <Card title="Call it" className="xl:col-span-2">
+        <Card title="Use it in code" className="xl:col-span-2">
           <CodeSamples request={sampleOf(model)} />
         </Card>
       </div>
@@ -111,7 +111,7 @@ function factsOf(model: Model): ReadonlyArray<readonly [string, string | null]> 
     ['Input', list(model.input_modalities)],
     ['Output', list(model.output_modalities)],
     ['Context', context === undefined ? null : `${formatCount(context)} tokens`],
-    ['Longest answer', maxOutput === undefined ? null : `${formatCount(maxOutput)} tokens`],
+    ['Longest output', maxOutput === undefined ? null : `${formatCount(maxOutput)} tokens`],
     ['Features', featureWords(model).join(', ') || null],
     ['Reasoning effort', list(features.reasoning)],
     ['Sizes', list(media?.sizes)],

@@ -52,7 +52,7 @@ export function ModelsPage() {
     (search.modality === undefined || modality === search.modality) && `${id} ${name}`.toLowerCase().includes(text);
   return (
     <>
-      <PageHeader title="Models" description="Prices are those in force now, in US dollars." />
+      <PageHeader title="Models" description="Current prices, in US dollars." />
       <div className="mb-4 flex flex-wrap items-center gap-3">
         <input
           type="search"
@@ -85,7 +85,7 @@ export function ModelsPage() {
                 rowLink={({ id }) => ({ to: '/o/$org/models/$vendor/$name', params: { org, ...modelPath(id) } })}
                 empty={
                   all.length === 0 ? (
-                    <Empty title="No model is served">An operator of this service can enable providers.</Empty>
+                    <Empty title="No models available">An operator of this service can enable providers.</Empty>
                   ) : (
                     <Empty title="No model matches">Try another word or kind.</Empty>
                   )

@@ -43,8 +43,8 @@ export function BalanceDialog({ organization, onClose }: BalanceDialogProps) {
   return (
     <Dialog title={`Correct the balance of “${organization.name}”`} onClose={onClose}>
       <p className="mb-4 text-muted">
-        It is <Amount micro={organization.balance_micro} /> now. A correction is an entry of the ledger and cannot be
-        deleted, only corrected by another one.
+        It is <Amount micro={organization.balance_micro} /> now. A correction is a ledger entry: it cannot be deleted,
+        only offset by another one.
       </p>
       {result?.applied === false && !adjust.pending && (
         <Banner tone="warn" title="Booked before" role="status">

@@ -87,8 +87,8 @@ export function DeleteCredentialDialog({ credential: { name }, onClose }: Creden
       onConfirm={() => remove.run(undefined)}
       onClose={onClose}
     >
-      The stored value is gone for good. The value from the environment, if there is one, applies again; otherwise the
-      models that need it are no longer served.
+      The stored value is deleted permanently. The value from the environment, if there is one, applies again; otherwise
+      the models that need it are no longer served.
     </ConfirmDialog>
   );
 }

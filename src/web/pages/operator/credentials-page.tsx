@@ -32,7 +32,7 @@ export function CredentialsPage() {
     <>
       <PageHeader
         title="Credentials"
-        description="Keys and addresses of providers. A stored value is encrypted, goes before the environment, and is never shown again."
+        description="Keys and addresses of providers. Stored values are encrypted, override the environment and are never shown again."
       />
       <div className="mb-4 flex flex-wrap items-center gap-3">
         <SearchBox

@@ -36,9 +36,7 @@ export function DeploymentDialog({ deployment, onClose }: DeploymentDialogProps)
   });
   return (
     <Dialog title={`${provider}: ${upstream}`} onClose={onClose}>
-      <p className="mb-4 text-muted">
-        What you decide here goes before the catalogue files, now and after later imports.
-      </p>
+      <p className="mb-4 text-muted">Your settings override the catalogue files, also after later imports.</p>
       <ChangeForm
         fields={['enabled', 'priority', 'weight']}
         submit="Change"

@@ -49,7 +49,7 @@ export function InstancesPage() {
     <>
       <PageHeader
         title="Instances"
-        description="Gateway processes by their leases in the database, latest started first."
+        description="Gateway processes with a lease in the database, most recently started first."
       />
       <QueryView query={query}>{(instances) => <Instances instances={instances} />}</QueryView>
     </>

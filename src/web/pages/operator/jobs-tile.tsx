@@ -14,7 +14,7 @@ export function JobsTile() {
   const { data: summary, error } = useQuery(jobSummaryQuery);
   if (summary === undefined) {
     return (
-      <Tile label="Jobs under way">
+      <Tile label="Jobs in progress">
         {error === null ? <Skeleton className="h-8 w-24" /> : <span className="text-base text-bad">Not loaded</span>}
       </Tile>
     );
@@ -23,10 +23,10 @@ export function JobsTile() {
   const failed = jobsIn(summary, ['failed']);
   return (
     <Tile
-      label="Jobs under way"
+      label="Jobs in progress"
       note={
         <>
-          {waiting === 0 ? 'None waits' : <Waiting summary={summary} count={waiting} />}
+          {waiting === 0 ? 'None waiting' : <Waiting summary={summary} count={waiting} />}
           {failed > 0 && <p title={failedBy(summary)}>{formatCount(failed)} failed in 24 hours</p>}
         </>
       }

@@ -10,7 +10,7 @@ import { Skeleton } from '../../ui/skeleton';
 const STATES: Readonly<Record<LedgerAudit['state'], readonly [word: string, tone: Tone]>> = {
   ok: ['consistent', 'good'],
   failed: ['inconsistent', 'bad'],
-  stale: ['not checked lately', 'warn'],
+  stale: ['not checked recently', 'warn'],
   unknown: ['not checked yet', 'neutral'],
 };
 
@@ -42,8 +42,8 @@ export function LedgerViolations({ audit }: { readonly audit: LedgerAudit }) {
   const { state, violations, violation_count: count, failure } = audit;
   if (state === 'stale') {
     return (
-      <Banner tone="warn" title="The ledger was not checked lately">
-        {failure ?? 'No audit has run for too long.'}
+      <Banner tone="warn" title="The ledger was not checked recently">
+        {failure ?? 'The last audit is overdue.'}
       </Banner>
     );
   }

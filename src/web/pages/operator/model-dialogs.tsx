@@ -60,7 +60,7 @@ export function AvailabilityDialog(props: ModelDialogProps) {
         <SelectField
           name="enabled"
           label="The model is"
-          hint="Requests for a disabled model are refused within a second. What you decide stays when the files are imported again."
+          hint="Requests for a disabled model are refused within a second. Your setting is kept when the files are imported again."
           defaultValue={choiceOf(props.model.decided_enabled)}
           options={CHOICES}
         />

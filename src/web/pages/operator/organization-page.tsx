@@ -139,7 +139,7 @@ function Limits({ organization, onChange }: LimitsProps) {
   return (
     <Card
       title="Limits"
-      description="Of all API keys of the organization together."
+      description="For all API keys of the organization together."
       actions={
         <Button small onClick={onChange}>
           Set limits
@@ -150,8 +150,8 @@ function Limits({ organization, onChange }: LimitsProps) {
         facts={[
           ...rateLimitFacts(organization),
           ['Spending per month (UTC)', amountFact(organization.monthly_limit_micro, 'none')],
-          ['Purchases per day (UTC)', amountFact(organization.purchase_limit_day_micro, 'the platform’s')],
-          ['Purchases per month (UTC)', amountFact(organization.purchase_limit_month_micro, 'the platform’s')],
+          ['Purchases per day (UTC)', amountFact(organization.purchase_limit_day_micro, 'platform default')],
+          ['Purchases per month (UTC)', amountFact(organization.purchase_limit_month_micro, 'platform default')],
           ['API keys', formatCount(organization.max_api_keys)],
         ]}
       />

@@ -47,7 +47,7 @@ export function PaymentsToReview() {
   return (
     <Card
       title="Payments that need attention"
-      description="They differ from their order, arrived twice, or were paid back without enough balance."
+      description="Payments that differ from their order, arrived twice, or were refunded beyond the balance."
       className="mb-4"
       flush
     >

@@ -27,7 +27,7 @@ export function PlatformAuditPage() {
         title="Changes"
         description={
           organization === undefined
-            ? 'Changes of prices, models, credentials and accounts. Those of an organization are on its page.'
+            ? 'Changes to prices, models, credentials and accounts. Changes to an organization are on its page.'
             : 'Changes to one organization, with the names of staff.'
         }
       />

@@ -35,7 +35,7 @@ export function PricesCard({ model, path, deployments }: PricesCardProps) {
   return (
     <Card
       title="Prices"
-      description="Past charges never change. An operator’s price goes before those of the catalogue files."
+      description="Past charges never change. Prices set by operators override the catalogue files."
       actions={
         <Button small variant="primary" onClick={() => setOpened({ kind: 'new' })}>
           New price

@@ -144,7 +144,7 @@ export function DeleteProviderInstanceDialog({ id, onClose }: DeleteProviderInst
       onConfirm={() => remove.run(undefined)}
       onClose={onClose}
     >
-      Its address and keys are gone for good, and its deployments are no longer served. Calls in flight finish.
+      Its address and keys are deleted permanently, and its deployments are no longer served. Calls in flight finish.
     </ConfirmDialog>
   );
 }

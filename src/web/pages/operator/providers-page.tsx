@@ -28,7 +28,7 @@ export function ProvidersPage() {
     <>
       <PageHeader
         title="Providers"
-        description="As seen by the instance that answers, every five seconds. Only breakers are shared by all instances."
+        description="As seen by the instance that answers, updated every five seconds. Only circuit breakers are shared between instances."
       />
       <div className="mb-4 flex flex-wrap items-center gap-3">
         <SearchBox

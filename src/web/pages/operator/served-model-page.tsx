@@ -90,7 +90,7 @@ function Limits({ model, onChange }: { readonly model: OperatorModel; readonly o
   return (
     <Card
       title="Limits"
-      description="Of the whole platform."
+      description="For the whole platform."
       actions={
         <Button small onClick={onChange}>
           Set limits

@@ -44,7 +44,7 @@ export function MoneyTiles() {
           >
             <Amount micro={balance.available_micro} large />
           </Tile>
-          <Tile label="Held" note="For calls in progress">
+          <Tile label="Held" note="For requests in progress">
             <Amount micro={balance.reserved_micro} large />
           </Tile>
           <MonthTile balance={balance} />
@@ -117,7 +117,7 @@ function LatencyTile({ times }: { readonly times: UsageSums['first_token_ms'] })
   return (
     <Tile
       label="First token, median, 24 h"
-      note={times === null ? 'No time was counted' : `95% within ${formatDuration(times.p95)}`}
+      note={times === null ? 'No data' : `95% within ${formatDuration(times.p95)}`}
     >
       {times === null ? '–' : formatDuration(times.p50)}
     </Tile>

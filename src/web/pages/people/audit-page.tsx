@@ -19,7 +19,7 @@ import { Select } from '../../ui/select';
 import { AuditChanges } from './audit-changes';
 import { ACTION_TEXTS, actionText } from './audit-filter';
 
-const ACTIONS = [['', 'any'], ...Object.entries(ACTION_TEXTS)] as ReadonlyArray<readonly [string, string]>;
+const ACTIONS = [['', 'Any'], ...Object.entries(ACTION_TEXTS)] as ReadonlyArray<readonly [string, string]>;
 
 /** Every change to the organization, newest first. */
 export function AuditPage() {
@@ -33,7 +33,7 @@ export function AuditPage() {
     <>
       <PageHeader
         title="Audit log"
-        description="Every change to this organization: who made it, and what was there before and after."
+        description="Every change to this organization: who made it, with the values before and after."
       />
       <AuditToolbar filter={filter} />
       <QueryView query={query}>
@@ -93,7 +93,7 @@ function AuditToolbar({ filter }: { readonly filter: AuditFilter }) {
         label="By"
         value={filter.actor ?? ''}
         options={[
-          ['', 'anyone'],
+          ['', 'Anyone'],
           ...people,
           ...(isUnknown && filter.actor !== undefined ? [[filter.actor, 'a former member'] as const] : []),
         ]}
@@ -152,7 +152,7 @@ function actorOf({ kind, email }: AuditEntry['actor']): string {
     case 'operator':
       return 'the operator of this service';
     case 'command':
-      return 'the operator’s command line';
+      return 'an operator’s command line';
     case 'system':
       return 'the gateway';
   }

@@ -100,7 +100,7 @@ export function InvitationsCard() {
               columns={[...COLUMNS, actions]}
               rows={pages.flatMap(({ data }) => data)}
               rowKey={({ id: invitation }) => invitation}
-              empty={<p className="px-4 pb-4 text-muted sm:px-5">No invitation is open.</p>}
+              empty={<p className="px-4 pb-4 text-muted sm:px-5">No pending invitations.</p>}
             />
             <LoadMore query={query} />
           </>

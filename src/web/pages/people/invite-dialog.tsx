@@ -44,7 +44,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
         We send a mail with a link. It works once, within seven days, for this address only.
       </p>
       {mail?.destination === 'none' && (
-        <Banner tone="warn" title="This gateway sends no mails">
+        <Banner tone="warn" title="This gateway does not send e-mail">
           Its operator can create an account that is a member of this organization.
         </Banner>
       )}

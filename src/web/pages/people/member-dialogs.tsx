@@ -38,7 +38,7 @@ export function ChangeRoleDialog({ member, onClose }: MemberDialogProps) {
   return (
     <Dialog title={`Role of ${member.name}`} onClose={onClose}>
       {isSelf && (
-        <Banner tone="warn">This is your own role. With a lower one you cannot change it back by yourself.</Banner>
+        <Banner tone="warn">This is your own role. If you lower it, you cannot change it back yourself.</Banner>
       )}
       <ChangeForm
         fields={['role']}
@@ -51,7 +51,7 @@ export function ChangeRoleDialog({ member, onClose }: MemberDialogProps) {
         <SelectField
           name="role"
           label="Role"
-          hint="Applies from the next request. Open invitations by this member that the new role cannot give are withdrawn."
+          hint="Applies from the next request. Pending invitations by this member to roles that the new role cannot assign are withdrawn."
           options={grantableRoles(ownRole)}
           defaultValue={member.role}
         />

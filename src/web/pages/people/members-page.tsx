@@ -22,7 +22,7 @@ export function MembersPage() {
     <>
       <PageHeader
         title="Members"
-        description="Who can see and change this organization."
+        description="Who has access to this organization."
         actions={
           <RoleButton least="admin" onClick={() => setInviting(true)}>
             <UserPlus size={16} aria-hidden="true" /> Invite member

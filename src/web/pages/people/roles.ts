@@ -4,10 +4,10 @@ export const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
 
 /** One sentence for each role. */
 export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
-  viewer: 'Reads everything but the audit log, the ledger and secrets.',
-  developer: 'Also creates, changes and revokes API keys, and resends webhooks.',
-  admin: 'Also manages members, buys credit, and reads the audit log and the webhook secret.',
-  owner: 'Also manages owners and the spending limit.',
+  viewer: 'Can view everything except the audit log, the ledger and secrets.',
+  developer: 'Can also create, change and revoke API keys, and resend webhooks.',
+  admin: 'Can also manage members, buy credit, and view the audit log and the webhook secret.',
+  owner: 'Can also manage owners and the spending limit.',
 };
 
 /** Roles that a member may give, and whose holders the member may change: admins any but owner. */

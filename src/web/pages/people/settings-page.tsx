@@ -122,7 +122,7 @@ function LeaveCard({ organization: { id, name } }: { readonly organization: Orga
     },
   });
   return (
-    <Card title="Leave" description="Its API keys keep working. Only an invitation brings you back.">
+    <Card title="Leave" description="API keys that you created keep working. To come back, you need a new invitation.">
       <Button onClick={() => setLeaving(true)}>Leave organization</Button>
       {isLeaving && (
         <ConfirmDialog

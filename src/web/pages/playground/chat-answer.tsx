@@ -56,7 +56,7 @@ function factsOf(reply: ChatReply): readonly string[] {
   return [
     ...(promptTokens === null ? [] : [`${countOf(promptTokens, 'token')} in`]),
     ...(completionTokens === null ? [] : [`${countOf(completionTokens, 'token')} out`]),
-    ...(firstTokenMs === null ? [] : [`first after ${formatDuration(firstTokenMs)}`]),
+    ...(firstTokenMs === null ? [] : [`first token after ${formatDuration(firstTokenMs)}`]),
     ...(speed === null ? [] : [`${speed} tokens/s`]),
   ];
 }

@@ -19,7 +19,7 @@ export function ChatSettingsPanel({ models, settings, onChange }: ChatSettingsPa
   const formats = [
     ['text', 'Text'],
     ...(has(({ json_object: json }) => json === true) ? [['json_object', 'JSON']] : []),
-    ...(has(({ json_schema: json }) => json === true) ? [['json_schema', 'JSON of a schema']] : []),
+    ...(has(({ json_schema: json }) => json === true) ? [['json_schema', 'JSON schema']] : []),
   ] as const;
   return (
     <div className="space-y-3">
@@ -52,7 +52,7 @@ export function ChatSettingsPanel({ models, settings, onChange }: ChatSettingsPa
       />
       {formats.length > 1 && (
         <label className="flex flex-col gap-1">
-          <span className="font-medium">Answer</span>
+          <span className="font-medium">Response format</span>
           <select
             className="control"
             value={settings.format}

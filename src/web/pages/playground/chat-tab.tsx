@@ -50,7 +50,7 @@ export function ChatTab(props: TabProps) {
       <div className="min-w-0 space-y-4">
         {chat.turns.length === 0 ? (
           <Empty title="Ask something">
-            Choose a model and send a message. With several models, each answers by itself and has its own cost.
+            Choose a model and send a message. Add models to compare their answers and costs.
           </Empty>
         ) : (
           <ol className="space-y-6">

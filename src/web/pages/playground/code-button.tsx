@@ -32,7 +32,7 @@ export function CodeSamples({ request }: { readonly request: SampledRequest }) {
   return (
     <div className="space-y-4">
       <p className="text-muted">
-        Put an API key into the environment variable <code>KEY</code>. Keys of the playground end with your session.
+        Put your API key in the environment variable <code>KEY</code>. The playground’s own key ends with your session.
       </p>
       {samplesOf(request, window.location.origin).map(({ language, code }) => (
         <section key={language}>

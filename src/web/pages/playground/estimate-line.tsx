@@ -29,11 +29,11 @@ export function EstimateLine({ operation, request, enabled, label }: EstimateLin
   }
   return (
     <p className="text-muted">
-      {name}About{' '}
+      {name}Estimated cost{' '}
       <span className="font-medium text-ink">
         <Amount micro={data.estimated_cost_micro ?? 0} />
       </span>
-      , <Amount micro={data.hold_micro ?? 0} /> is held until the cost is known.
+      ; <Amount micro={data.hold_micro ?? 0} /> is held until the cost is known.
     </p>
   );
 }

@@ -38,7 +38,7 @@ export function FileField({ label, accept, file, onChange }: FileFieldProps) {
               onChange(null);
             }}
           >
-            Leave out
+            Remove
           </Button>
         </p>
       )}

@@ -46,7 +46,7 @@ export function ImageTab(props: TabProps) {
   const source = model.features.edit === true ? picture : null;
   return (
     <FormLayout
-      submit={source === null ? 'Make a picture' : 'Edit the picture'}
+      submit={source === null ? 'Generate image' : 'Edit image'}
       ready={draft.prompt.trim() !== ''}
       pending={pending}
       onSubmit={() => run((signal) => makeImages(id, body, draft.prompt, source, signal))}
@@ -68,7 +68,7 @@ export function ImageTab(props: TabProps) {
         <>
           {error !== null && <RequestFailure error={error} />}
           {results.length === 0 && error === null && !pending && (
-            <Empty title="No picture yet">Describe one, and see what it costs before you send it.</Empty>
+            <Empty title="No image yet">Describe one, and see what it costs before you send it.</Empty>
           )}
           {results.map((result) => (
             <ImageCard key={result.requestId} result={result} />
@@ -93,7 +93,7 @@ export function ImageTab(props: TabProps) {
       />
       {model.features.edit === true && (
         <FileField
-          label="Picture to edit (optional)"
+          label="Image to edit (optional)"
           accept="image/png,image/jpeg,image/webp,image/gif"
           file={picture}
           onChange={setPicture}

@@ -129,7 +129,7 @@ export function JobFields({ kind, models, model, draft, onChange }: JobFieldsPro
               checked={draft.instrumental}
               onChange={(event) => set({ instrumental: event.currentTarget.checked })}
             />
-            Without vocals
+            Instrumental
           </label>
         </>
       )}

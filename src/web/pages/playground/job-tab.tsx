@@ -57,7 +57,7 @@ export function JobTab({ kind, ...props }: JobTabProps) {
   const ready = draft.prompt.trim() !== '';
   return (
     <FormLayout
-      submit={`Make ${kind === 'video' ? 'a video' : 'music'}`}
+      submit={`Generate ${kind}`}
       ready={ready}
       pending={submission.pending}
       onSubmit={() => submission.run(undefined)}
@@ -67,7 +67,9 @@ export function JobTab({ kind, ...props }: JobTabProps) {
         <>
           {submission.error !== null && <RequestFailure error={submission.error} />}
           {jobIds.length === 0 && submission.error === null && (
-            <Empty title="No job yet">Jobs run in the background. You may leave this page; Jobs lists them all.</Empty>
+            <Empty title="No job yet">
+              Jobs run in the background. You can leave this page and find them under Jobs.
+            </Empty>
           )}
           {jobIds.map((jobId) => (
             <JobCard key={jobId} jobId={jobId} />

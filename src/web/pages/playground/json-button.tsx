@@ -32,7 +32,7 @@ export function JsonButton({ requestId }: { readonly requestId: string }) {
 function ExchangeView({ exchange: { path, request, status, reply } }: { readonly exchange: Exchange }) {
   return (
     <div className="space-y-4">
-      <p className="text-muted">Long texts, such as pictures, are shortened. The API key is left out.</p>
+      <p className="text-muted">Long values, such as images, are shortened. The API key is left out.</p>
       <section>
         <h3 className="mb-1 font-medium">Request: POST {path}</h3>
         <CodeBlock label="request JSON" code={JSON.stringify(request, null, 2)} />

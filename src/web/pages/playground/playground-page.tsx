@@ -37,11 +37,7 @@ function Playground({ kind }: { readonly kind: Kind }) {
   const models = useQuery(modelsQuery);
   return (
     <>
-      <PageHeader
-        title="Playground"
-        description="Each answer costs what it costs through the API."
-        actions={<Spent />}
-      />
+      <PageHeader title="Playground" description="Requests cost the same as through the API." actions={<Spent />} />
       <TabList label="Kinds of models">
         {KINDS.map(([name, label]) => (
           <TabLink key={name} to="/o/$org/playground/$kind" params={{ org: id, kind: name }}>

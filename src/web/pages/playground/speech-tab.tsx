@@ -61,7 +61,7 @@ export function SpeechTab(props: TabProps) {
         <>
           {error !== null && <RequestFailure error={error} />}
           {results.length === 0 && error === null && !pending && (
-            <Empty title="Nothing spoken yet">Write a text and choose a voice.</Empty>
+            <Empty title="No speech yet">Enter a text and choose a voice.</Empty>
           )}
           {results.map((result) => (
             <SpeechCard key={result.requestId} result={result} />

@@ -17,7 +17,7 @@ export function AttemptsCard({ receipt }: { readonly receipt: UsageReceipt }) {
   return (
     <Card
       title="Attempts"
-      description={`${countOf(count, 'call')} to providers, ${formatDuration(attemptsMs(attempts))} of ${formatDuration(totalMs)}${attempts.length < count ? '; only the last is known' : ''}`}
+      description={`${countOf(count, 'provider call')}, ${formatDuration(attemptsMs(attempts))} of ${formatDuration(totalMs)}${attempts.length < count ? '; only the last is known' : ''}`}
     >
       <ol className="mt-2 space-y-4">
         {attemptBars(attempts, totalMs).map(({ attempt, startPercent, lengthPercent }) => (

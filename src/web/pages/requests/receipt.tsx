@@ -105,7 +105,7 @@ function DetailsCard({ receipt }: { readonly receipt: UsageReceipt }) {
             ),
           ],
           ...used,
-          ['Held before', formatMicro(receipt.hold_micro)],
+          ['Initial hold', formatMicro(receipt.hold_micro)],
           ['Uncollected', receipt.uncollected_micro === 0 ? null : formatMicro(receipt.uncollected_micro)],
         ]}
       />

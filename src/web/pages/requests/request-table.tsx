@@ -84,7 +84,7 @@ function Time({ time }: { readonly time: string }) {
 
 export function ModelName({ model }: { readonly model: string }) {
   return (
-    <span className="block max-w-24 truncate sm:max-w-60" title={model}>
+    <span className="block max-w-20 truncate sm:max-w-60" title={model}>
       {model}
     </span>
   );

@@ -24,7 +24,7 @@ export function VolumeCard({ search }: { readonly search: RequestSearch }) {
       description={
         names.length === 0
           ? 'UTC. Choose a column to list its requests.'
-          : `UTC. Not narrowed by ${new Intl.ListFormat('en', { type: 'disjunction' }).format(names)}.`
+          : `UTC. Not filtered by ${new Intl.ListFormat('en', { type: 'disjunction' }).format(names)}.`
       }
     >
       <div className="min-h-46">

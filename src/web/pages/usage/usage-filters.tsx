@@ -14,7 +14,7 @@ const RANGE_WORDS = [
   ['30d', 'Last 30 days'],
   ['90d', 'Last 90 days'],
   ['12m', 'Last 12 months'],
-  ['days', 'Chosen days'],
+  ['days', 'Custom days'],
 ] as const;
 const TIME_GROUPINGS: readonly UsageGrouping[] = ['none', 'model', 'modality'];
 const CHOSEN_DAYS = 7;

@@ -11,7 +11,7 @@ const TONES: Readonly<Record<DeliveryState, Tone>> = {
 };
 
 export const STATE_IN_WORDS: Readonly<Record<DeliveryState, string>> = {
-  pending: 'An attempt is due, or waits for its time.',
+  pending: 'The next attempt is due or scheduled.',
   delivered: 'The receiver answered with a 2xx status.',
   exhausted: 'All eight attempts failed. Resend it once the receiver works.',
   gone: 'The receiver answered 410 and wants no more attempts of this event.',
@@ -20,7 +20,7 @@ export const STATE_IN_WORDS: Readonly<Record<DeliveryState, string>> = {
 
 const ERRORS: Readonly<Record<AttemptError, string>> = {
   rejected: 'not a 2xx status',
-  gone: 'the receiver wants no more',
+  gone: 'the receiver asked to stop',
   unreachable: 'no answer',
   address_blocked: 'the host has no public address',
 };

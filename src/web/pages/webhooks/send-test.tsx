@@ -39,13 +39,13 @@ export function SendTest({ onClose }: { readonly onClose: () => void }) {
       >
         <TextField
           name="url"
-          label="URL of the receiver"
+          label="Receiver URL"
           type="url"
           required
           pattern="https://.+"
           title="An address that begins with https://"
           placeholder="https://example.com/webhooks"
-          hint="It gets an event webhook.test, signed and retried like any other. At most ten tests a minute."
+          hint="It receives a webhook.test event, signed and retried like any other. At most ten tests a minute."
           autoFocus
         />
       </ChangeForm>

@@ -62,7 +62,7 @@ export function WebhookSecretCard() {
 
 function SecretFacts({ state: { exists, created_at, revealed_at } }: { readonly state: WebhookSecret }) {
   if (!exists || created_at === null) {
-    return <p className="text-muted">There is none yet. It is made when you reveal it, or with the first event.</p>;
+    return <p className="text-muted">No secret yet. It is created when you reveal it, or with the first event.</p>;
   }
   return (
     <>
@@ -101,8 +101,8 @@ function RotateDialog({ onClose, onRotated }: RotateDialogProps) {
       onConfirm={() => rotate.run(undefined)}
       onClose={onClose}
     >
-      From now on every event is signed with the new secret only, including those that are sent again. Receivers refuse
-      events until they know it.
+      From now on, all events are signed with the new secret only, including resent ones. Receivers reject events until
+      they have it.
     </ConfirmDialog>
   );
 }

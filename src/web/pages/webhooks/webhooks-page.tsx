@@ -114,10 +114,10 @@ function NoMatch({ onClear }: { readonly onClear: () => void }) {
 function NoDeliveries({ onTest }: { readonly onTest: () => void }) {
   const { may } = useOrganization();
   return (
-    <Empty title="Nothing was sent in the last 30 days">
+    <Empty title="No deliveries in the last 30 days">
       <p className="mb-3">
-        Name a <code className="font-mono">webhook_url</code> in a video or music request, and the event appears here
-        with every attempt. A test shows whether your receiver works.
+        Set <code className="font-mono">webhook_url</code> in a video or music request, and its events appear here with
+        every attempt. Send a test to check your receiver.
       </p>
       {may('developer') && <Button onClick={onTest}>Send a test</Button>}
     </Empty>
