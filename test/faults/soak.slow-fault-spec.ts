@@ -140,8 +140,9 @@ describe(`a soak of ${MINUTES} minutes with kills (F-68)`, () => {
       expect(Object.keys(load.endings.killed ?? {}).filter((ending) => !ofKilled.includes(ending))).toEqual([]);
       expect(Object.entries(peaks).filter(hasGrown)).toEqual([]);
       if (MINUTES >= MEMORY_COUNTS_FROM_MINUTES) {
-        expect(growthMiB(medians.gateway_rss_mib)).toBeLessThanOrEqual(16);
-        expect(growthMiB(medians.worker_rss_mib)).toBeLessThanOrEqual(16);
+        // Peaks, because V8 gives memory back and takes it again: in an hour without growth a median moved by 65 MiB.
+        expect(growthMiB(peaks.gateway_rss_mib)).toBeLessThanOrEqual(16);
+        expect(growthMiB(peaks.worker_rss_mib)).toBeLessThanOrEqual(16);
       }
       expect(quietMs).toBeLessThan(allowedMs(120_000));
     },
@@ -182,7 +183,7 @@ function hasGrown([name, [second, last]]: readonly [string, readonly [number, nu
   return !name.endsWith('_rss_mib') && last > 1.5 * second + 50;
 }
 
-function growthMiB(medians: readonly [number, number] | undefined): number {
-  const [second, last] = medians ?? [0, Infinity];
+function growthMiB(figures: readonly [number, number] | undefined): number {
+  const [second, last] = figures ?? [0, Infinity];
   return last - second;
 }
