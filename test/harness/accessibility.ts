@@ -46,7 +46,7 @@ export async function unreachableByKeyboard(page: Page): Promise<readonly string
       reached.includes(element) || (element.type === 'radio' && reached.some(({ name, type }) => type === 'radio' && name === element.name));
     const controls = 'a[href], button, input, select, textarea, summary, audio[controls], video[controls], [tabindex="0"]';
     const problems = [...document.querySelectorAll(controls)]
-      .filter((element) => isShown(element) && !element.disabled && element.tabIndex >= 0 && !isReached(element))
+      .filter((element) => isShown(element) && !element.disabled && element.closest('[aria-hidden=true]') === null && !isReached(element))
       .map((element) => 'the keyboard does not reach ' + element.outerHTML.slice(0, 160));
     const pointed = [...document.querySelectorAll('main *')]
       .filter((element) => isShown(element) && getComputedStyle(element).cursor === 'pointer')

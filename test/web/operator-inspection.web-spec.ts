@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { source as axeSource } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { OperatorStage } from '../e2e/dashboard/operator/operator-stage';
+import { ANSWER_MICRO, OPERATOR, OperatorStage } from '../e2e/dashboard/operator/operator-stage';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { TestCustomer } from '../harness/gateway';
 
@@ -61,5 +61,32 @@ describeJourney('inspection by operators', () => {
     await region('Purchases').getByText('$25.00').waitFor();
     await user.picture('operator-organization-lists');
     expect(await violationsOn(user.page)).toEqual([]);
+  });
+
+  it('shows the usage of a key, of a model and of the whole platform as the API counts it', async () => {
+    const { organizationId, key, keyId } = await stage.gateway.customer();
+    const body = { model: 'local/chat', messages: [{ role: 'user', content: 'Hello' }] };
+    for (let calls = 0; calls < 3; calls++) await stage.gateway.call('/v1/chat/completions', { key, body });
+    const viewer = await stage.gateway.dashboardUser({ organizationId, role: 'viewer' });
+    const reader = await BrowserUser.signedIn(stage.gateway, viewer);
+    for (const [path, filter] of [
+      [`keys/${keyId}`, `key_id=${keyId}`],
+      ['models/local/chat', 'model=local/chat'],
+    ] as const) {
+      const { json } = await viewer.call(viewer.path(`/usage/series?interval=day&${filter}`));
+      expect(json.total).toMatchObject({ requests: 3, cost_micro: 3 * ANSWER_MICRO });
+      await reader.page.goto(`/dashboard/o/${organizationId}/${path}`);
+      const summary = reader.page.getByRole('region', { name: 'Last 30 days' });
+      await summary.getByTitle(`${json.total.cost_micro} micro-dollars`, { exact: true }).waitFor();
+      expect(await summary.getByRole('definition').nth(1).innerText()).toBe('3');
+    }
+    await reader.close();
+    const { json: platform } = await stage.operator.call(`${OPERATOR}/usage/series?interval=hour`);
+    await user.page.goto('/dashboard/operator');
+    const main = user.page.locator('main');
+    await main.getByText('Revenue').waitFor();
+    await main.getByTitle(`${platform.total.cost_micro} micro-dollars`, { exact: true }).first().waitFor();
+    const busiest = user.page.getByRole('region', { name: 'Busiest organizations' });
+    await busiest.getByTitle(`${3 * ANSWER_MICRO} micro-dollars`, { exact: true }).waitFor();
   });
 });
