@@ -67,7 +67,7 @@ describe('the pages', () => {
     ['local storage', /localStorage/, /^app\/preferences\.ts$/],
     [
       'component libraries',
-      /from '(?:@base-ui|recharts|cmdk|marked)/,
+      /from '(?:@base-ui|recharts|cmdk|marked|lucide-react)/,
       /^(?:ui\/|main\.tsx$|app\/command-palette\.tsx$)/,
     ],
     ['arithmetic on amounts', /_micro\b\)? *(?:[*/%]|[-+] )|(?:[*/%]|[-+]) \w+\.\w+_micro\b/, /^(?:format\/|ui\/)/],

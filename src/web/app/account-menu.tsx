@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router';
-import { CircleUser, Keyboard, LogOut, SunMoon, UserRound } from 'lucide-react';
 import { useState } from 'react';
 import { api, unwrap } from '../api/client';
 import { isApiError } from '../api/errors';
 import type { CurrentUser } from '../api/session';
+import { CircleUser, Keyboard, LogOut, SunMoon, UserRound } from '../ui/icons';
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu';
 import { useNotice } from './notices';
 import { currentTheme, setTheme, type Theme } from './preferences';

@@ -1,4 +1,5 @@
 import { Link, type LinkProps } from '@tanstack/react-router';
+import type { CurrentUser } from '../api/session';
 import {
   Activity,
   AudioLines,
@@ -22,8 +23,7 @@ import {
   Users,
   Webhook,
   type LucideIcon,
-} from 'lucide-react';
-import type { CurrentUser } from '../api/session';
+} from '../ui/icons';
 import { mayOpen, type Least } from './route-rules';
 
 export interface NavigationItem {

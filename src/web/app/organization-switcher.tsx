@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
-import { Check, ChevronsUpDown, Plus } from 'lucide-react';
 import type { CurrentUser } from '../api/session';
+import { Check, ChevronsUpDown, Plus } from '../ui/icons';
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu';
 
 interface OrganizationSwitcherProps {

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useParams } from '@tanstack/react-router';
-import { Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { balanceQuery } from '../api/billing';
 import { Amount } from '../ui/amount';
 import { Button, ButtonLink } from '../ui/button';
 import { Drawer } from '../ui/drawer';
+import { MenuIcon, Search } from '../ui/icons';
 import { AccountMenu } from './account-menu';
 import { Logo } from './logo';
 import { Navigation, navigationFor } from './navigation';

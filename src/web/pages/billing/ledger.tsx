@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { Download } from 'lucide-react';
 import type { LedgerEntry, LedgerEntryKind } from '../../../contract/dashboard';
 import { ledgerCsvUrl, ledgerQuery } from '../../api/ledger';
 import { oneOf } from '../../app/search-values';
@@ -13,6 +12,7 @@ import { type Column, DataTable } from '../../ui/data-table';
 import { DayRange } from '../../ui/day-range';
 import { Empty } from '../../ui/empty';
 import { FilterBar } from '../../ui/filter-bar';
+import { Download } from '../../ui/icons';
 import { KeyName } from '../../ui/key-name';
 import { Moment, TimeHead } from '../../ui/moment';
 import { LoadMore } from '../../ui/pager';

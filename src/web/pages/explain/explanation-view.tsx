@@ -1,4 +1,3 @@
-import { Check, Minus, X } from 'lucide-react';
 import type { ExplainedCheck, Explanation } from '../../../contract/dashboard';
 import { useOrganization } from '../../app/use-session';
 import { formatCount } from '../../format/count';
@@ -8,6 +7,7 @@ import { BudgetMeter } from '../../ui/budget-meter';
 import { ButtonLink } from '../../ui/button';
 import { Card, Facts } from '../../ui/card';
 import { CodeBlock } from '../../ui/code-block';
+import { Check, Minus, X } from '../../ui/icons';
 import { kindOf } from '../playground/kinds';
 import { Candidates, LeftOut } from './deployments';
 import { curlOf, OPERATION_FACTS } from './example-request';

@@ -1,9 +1,9 @@
-import { Download } from 'lucide-react';
 import { useState } from 'react';
 import type { Artifact } from '../../../contract/dashboard';
 import { formatBytes, formatDuration } from '../../format/count';
 import { ButtonAnchor } from '../../ui/button';
 import { Card } from '../../ui/card';
+import { Download } from '../../ui/icons';
 
 interface JobOutputsProps {
   readonly artifacts: readonly Artifact[];

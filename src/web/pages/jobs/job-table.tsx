@@ -1,9 +1,9 @@
-import { Clapperboard, Music } from 'lucide-react';
 import type { JobSummary } from '../../../contract/dashboard';
 import { useOrganization } from '../../app/use-session';
 import { formatDuration } from '../../format/count';
 import { Amount } from '../../ui/amount';
 import { type Column, DataTable } from '../../ui/data-table';
+import { Clapperboard, Music } from '../../ui/icons';
 import { KeyName } from '../../ui/key-name';
 import { Moment, TimeHead } from '../../ui/moment';
 import { JobState } from './job-status';

@@ -1,6 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { ApiKey } from '../../../contract/dashboard';
 import { liveKeysQuery, playgroundKeysQuery, revokedKeysQuery } from '../../api/keys';
@@ -9,6 +8,7 @@ import { useOrganization } from '../../app/use-session';
 import { countOf, formatCount } from '../../format/count';
 import { Card } from '../../ui/card';
 import { Empty } from '../../ui/empty';
+import { Plus } from '../../ui/icons';
 import { PageHeader } from '../../ui/page-header';
 import { LoadMore } from '../../ui/pager';
 import { QueryView } from '../../ui/query-view';

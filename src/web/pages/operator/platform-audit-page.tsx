@@ -1,11 +1,11 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { X } from 'lucide-react';
 import { operatorOrganizationQuery, platformAuditQuery } from '../../api/operator';
 import { Button } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { DayInput } from '../../ui/day-range';
 import { Empty } from '../../ui/empty';
+import { X } from '../../ui/icons';
 import { TimeHead } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { LoadMore } from '../../ui/pager';

@@ -1,6 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Check, LoaderCircle } from 'lucide-react';
 import { useEffect, type ReactNode } from 'react';
 import type { ApiKey, UsageRequest } from '../../../contract/dashboard';
 import { balanceQuery } from '../../api/billing';
@@ -9,6 +8,7 @@ import { Amount } from '../../ui/amount';
 import { Banner } from '../../ui/banner';
 import { Button, ButtonLink } from '../../ui/button';
 import { Card } from '../../ui/card';
+import { Check, LoaderCircle } from '../../ui/icons';
 import { SampleCurl } from '../requests/sample-curl';
 
 const TOTALS_LAG_MS = 1500;

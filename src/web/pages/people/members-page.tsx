@@ -1,9 +1,9 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { memberPagesQuery } from '../../api/people';
 import { useOrganization } from '../../app/use-session';
 import { Card, Facts } from '../../ui/card';
+import { UserPlus } from '../../ui/icons';
 import { PageHeader } from '../../ui/page-header';
 import { LoadMore } from '../../ui/pager';
 import { QueryView } from '../../ui/query-view';

@@ -1,7 +1,7 @@
-import { Paperclip, X } from 'lucide-react';
 import { useEffect, useId, useRef, useState, type DragEvent } from 'react';
 import { Banner } from '../../ui/banner';
 import { Button } from '../../ui/button';
+import { Paperclip, X } from '../../ui/icons';
 import { blobOf, readAttachment } from './attachments';
 import type { Attachment, UserMessage } from './chat-request';
 

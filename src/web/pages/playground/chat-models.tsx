@@ -1,6 +1,6 @@
-import { Plus, X } from 'lucide-react';
 import type { Model } from '../../../contract/dashboard';
 import { Button } from '../../ui/button';
+import { Plus, X } from '../../ui/icons';
 import { ModelField } from './model-field';
 
 interface ChatModelsProps {

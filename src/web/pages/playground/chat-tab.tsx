@@ -1,11 +1,11 @@
 import { useState } from 'react';
-import { RotateCcw, SquarePen } from 'lucide-react';
 import { useOrganization } from '../../app/use-session';
 import type { Model } from '../../../contract/dashboard';
 import { Banner } from '../../ui/banner';
 import { Button, ButtonLink } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { Empty } from '../../ui/empty';
+import { RotateCcw, SquarePen } from '../../ui/icons';
 import { handRequest } from '../explain/handed-request';
 import { ChatAnswer } from './chat-answer';
 import { Attachments, ChatComposer } from './chat-composer';

@@ -1,8 +1,8 @@
-import { CodeXml } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../ui/button';
 import { CodeBlock } from '../../ui/code-block';
 import { Dialog } from '../../ui/dialog';
+import { CodeXml } from '../../ui/icons';
 import { samplesOf, type SampledRequest } from './code-samples';
 
 interface CodeButtonProps {

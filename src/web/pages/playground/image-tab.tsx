@@ -1,10 +1,10 @@
-import { Download } from 'lucide-react';
 import { useState } from 'react';
 import type { Model } from '../../../contract/dashboard';
 import { callV1, costOf, requestIdOf } from '../../api/v1';
 import { useOrganization } from '../../app/use-session';
 import { ButtonAnchor } from '../../ui/button';
 import { Empty } from '../../ui/empty';
+import { Download } from '../../ui/icons';
 import { TextArea } from './chat-settings-panel';
 import { ChoiceField } from './choice-field';
 import { CodeButton } from './code-button';

@@ -1,10 +1,10 @@
-import { Braces } from 'lucide-react';
 import { useState } from 'react';
 import { createPortal } from 'react-dom';
 import { keptExchange, type Exchange } from '../../api/exchanges';
 import { Button } from '../../ui/button';
 import { CodeBlock } from '../../ui/code-block';
 import { Dialog } from '../../ui/dialog';
+import { Braces } from '../../ui/icons';
 
 /** Shows a request and its reply as JSON; nothing when they are no longer in memory. */
 export function JsonButton({ requestId }: { readonly requestId: string }) {

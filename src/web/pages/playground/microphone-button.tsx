@@ -1,6 +1,6 @@
-import { Mic, Square } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../../ui/button';
+import { Mic, Square } from '../../ui/icons';
 
 /** Records the microphone. Shown only where the browser can; it asks for permission on the first use. */
 export function MicrophoneButton({ onRecorded }: { readonly onRecorded: (file: File) => void }) {

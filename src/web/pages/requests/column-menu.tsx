@@ -1,4 +1,4 @@
-import { Columns3 } from 'lucide-react';
+import { Columns3 } from '../../ui/icons';
 import { Menu, MenuCheckbox, MenuItem, MenuSeparator } from '../../ui/menu';
 import { COLUMN_WORDS, REQUEST_COLUMNS, useRequestColumns } from './request-columns';
 

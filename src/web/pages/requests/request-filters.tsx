@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { X } from 'lucide-react';
 import { useId } from 'react';
 import { useKeyOptions } from '../../api/keys';
 import { isFiltered, MODALITIES, OPERATIONS, requestSearch, type RequestSearch } from '../../api/request-search';
@@ -10,6 +9,7 @@ import { parseDollars, toInputDollars } from '../../format/money';
 import { OTHER } from '../../format/series';
 import { startOfUtcDay } from '../../format/time';
 import { Button } from '../../ui/button';
+import { X } from '../../ui/icons';
 import { Choice, Labelled, NumberFilter, TextFilter, TimeFilter } from './filter-fields';
 
 const ERROR_CODES = [

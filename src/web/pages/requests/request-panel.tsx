@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { Maximize2, X } from 'lucide-react';
 import { useEffect, useId, useLayoutEffect, useRef, type RefObject } from 'react';
 import { isApiError } from '../../api/errors';
 import { receiptQuery } from '../../api/requests';
@@ -8,6 +7,7 @@ import { useOrganization } from '../../app/use-session';
 import { Button, ButtonLink } from '../../ui/button';
 import { CopyButton } from '../../ui/copy-button';
 import { Empty } from '../../ui/empty';
+import { Maximize2, X } from '../../ui/icons';
 import { QueryView } from '../../ui/query-view';
 import { Skeleton } from '../../ui/skeleton';
 import { ExplainLink } from './explain-link';

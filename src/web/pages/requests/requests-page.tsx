@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Download, Radio } from 'lucide-react';
 import { useRef, useState, type MouseEvent } from 'react';
 import type { UsageRequest } from '../../../contract/dashboard';
 import { requestsExport, requestsQuery } from '../../api/requests';
@@ -12,6 +11,7 @@ import { Banner } from '../../ui/banner';
 import { Button, ButtonAnchor, ButtonLink } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { Empty } from '../../ui/empty';
+import { Download, Radio } from '../../ui/icons';
 import { Moment } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { LoadMore } from '../../ui/pager';

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
-import { Download } from 'lucide-react';
 import type { UsageSeries } from '../../../contract/dashboard';
 import { useKeyLabels } from '../../api/keys';
 import { usageSeriesQuery } from '../../api/usage';
@@ -12,6 +11,7 @@ import { formatDay } from '../../format/time';
 import { Button } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { Empty } from '../../ui/empty';
+import { Download } from '../../ui/icons';
 import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
 import { saveText } from '../../ui/save-text';
