@@ -139,7 +139,7 @@ export class LedgerAuditRepository {
   }
 
   private async audit(client: PoolClient, settings: AuditSettings): Promise<AuditRun> {
-    const { pauseMs, signal } = settings;
+    const { timeoutMs, pauseMs, signal } = settings;
     const startedAtMs = this.clock.monotonic();
     const elapsedMs = () => Math.round(this.clock.monotonic() - startedAtMs);
     await client.query('SAVEPOINT audit');
@@ -161,8 +161,10 @@ export class LedgerAuditRepository {
       // The connection is lost, so the outcome cannot be stored.
       if (!isAnswer || signal.aborted) throw error;
       await client.query('ROLLBACK TO SAVEPOINT audit');
-      await client.query(FAIL, [pauseMs(durationMs), error.message]);
-      return { outcome: 'failed', durationMs, failure: error.message };
+      // A single check had only the rest of the time.
+      const { message } = error instanceof CheckTimeoutError ? new CheckTimeoutError(timeoutMs) : error;
+      await client.query(FAIL, [pauseMs(durationMs), message]);
+      return { outcome: 'failed', durationMs, failure: message };
     }
   }
 

@@ -11,6 +11,10 @@ export interface LedgerViolation {
 /** A check did not end within its time limit, so its invariants are not verified. */
 export class CheckTimeoutError extends Error {
   override readonly name = 'CheckTimeoutError';
+
+  constructor(limitMs: number, options?: ErrorOptions) {
+    super(`The audit did not end within its limit of ${limitMs / 1000} s.`, options);
+  }
 }
 
 /**
@@ -62,7 +66,7 @@ export async function readViolations(
   } catch (error) {
     const isCanceled = error instanceof DatabaseError && error.code === QUERY_CANCELED;
     if (limitMs === null || !isCanceled) throw error;
-    throw new CheckTimeoutError(`The audit did not end within its limit of ${limitMs / 1000} s.`, { cause: error });
+    throw new CheckTimeoutError(limitMs, { cause: error });
   }
 }
 
