@@ -9,8 +9,9 @@ import { CLOCK, systemClock } from '../../../src/core/time/clock';
 import { APP_CONFIG } from '../../../src/core/config/app-config';
 import { loadConfig } from '../../../src/core/config/load-config';
 import { createMoneyPool, MONEY_POOL } from '../../../src/core/database/money-pool';
+import { ReadDatabase } from '../../../src/core/database/read-database';
 import { MetricsModule } from '../../../src/core/observability/metrics/metrics.module';
-import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import { createTestDatabase, createTestPool, NO_REPLICA, type TestDatabase } from '../../harness/database';
 import { createAccount, reserveCommand, settleCommand } from './money-engine';
 
 describe('BillingModule', () => {
@@ -34,10 +35,11 @@ describe('BillingModule', () => {
     @Module({
       providers: [
         { provide: MONEY_POOL, useValue: pool },
+        { provide: ReadDatabase, useValue: NO_REPLICA },
         { provide: CLOCK, useValue: systemClock },
         { provide: APP_CONFIG, useValue: loadConfig({}) },
       ],
-      exports: [MONEY_POOL, CLOCK, APP_CONFIG],
+      exports: [MONEY_POOL, ReadDatabase, CLOCK, APP_CONFIG],
     })
     class Surroundings {}
 
