@@ -161,6 +161,8 @@ describeJourney('billing', () => {
     await page.getByLabel('Kind').selectOption('charge');
     await page.waitForURL('**/billing?tab=ledger&kind=charge');
     await page.getByText('+$10.00').waitFor({ state: 'detached' });
+    // The table is empty while it loads.
+    await rows.filter({ hasText: 'Charge' }).nth(2).waitFor();
     const shown = await rows
       .locator('[title$=micro-dollars]')
       .evaluateAll((amounts) => amounts.map((amount) => amount.getAttribute('title')?.split(' ')[0]));

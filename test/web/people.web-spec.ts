@@ -208,6 +208,8 @@ describeJourney('the people of an organization', () => {
     await user.picture('audit');
     await page.getByRole('combobox', { name: 'By' }).selectOption(developer.email);
     await items.filter({ hasText: 'API key disabled' }).waitFor({ state: 'detached' });
+    // The list is empty while it loads.
+    await items.nth(1).waitFor();
     expect(await items.count()).toBe(2);
     await page.getByRole('combobox', { name: 'Change' }).selectOption('API key created');
     await items.filter({ hasText: 'API key changed' }).waitFor({ state: 'detached' });
