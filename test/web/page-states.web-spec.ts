@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Page, Route } from 'playwright-core';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
+import type { DashboardClient } from '../harness/dashboard-client';
 import { TestGateway } from '../harness/gateway';
 import { OPERATOR_PAGES, ORGANIZATION_PAGES } from './page-paths';
 
@@ -40,11 +41,17 @@ async function refuse(route: Route): Promise<void> {
 
 describeJourney('the states of every page', () => {
   let gateway: TestGateway;
+  let owner: DashboardClient;
+  let user: BrowserUser;
 
   beforeAll(async () => {
     gateway = await TestGateway.start();
+    owner = await gateway.dashboardUser({ role: 'owner', operator: true });
+    user = await BrowserUser.signedIn(gateway, owner);
+    user.expectFailure(/^GET .* (?:503|404)$/);
   });
   afterAll(async () => {
+    await user.close();
     await closeBrowser();
     await gateway.stop();
   });
@@ -60,9 +67,6 @@ describeJourney('the states of every page', () => {
   }
 
   it.each(PAGES)('are a skeleton, then the reason and an offer to try again, then the content: %s', async (path) => {
-    const owner = await gateway.dashboardUser({ role: 'owner', operator: true });
-    const user = await BrowserUser.signedIn(gateway, owner);
-    user.expectFailure(/^GET .* (?:503|404)$/);
     const { page } = user;
     const reads = new HeldReads();
     await page.route('**/dashboard/api/**', (route) => reads.take(route));
@@ -79,6 +83,6 @@ describeJourney('the states of every page', () => {
     await main.getByText('Not now.').first().waitFor({ state: 'detached' });
     await main.locator('.animate-pulse').first().waitFor({ state: 'detached' });
     await main.getByRole('heading', { level: 1 }).waitFor();
-    await user.close();
+    await page.unroute('**/dashboard/api/**');
   });
 });
