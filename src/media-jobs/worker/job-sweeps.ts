@@ -86,12 +86,18 @@ export class JobSweeps {
 
   @Cron(CronExpression.EVERY_MINUTE, scheduled('media-jobs.expired-results'))
   sweepExpiredResults(): Promise<void> {
-    return this.sweep('expired results', () => this.removeLost());
+    return this.sweep('expired results', () =>
+      this.inBatches(() => this.jobs.removeLostArtifacts(this.resultRetentionHours, BATCH)),
+    );
   }
 
   @Cron(CronExpression.EVERY_HOUR, scheduled('media-jobs.retention'))
-  sweepPastRetention(): Promise<void> {
-    return this.sweep('jobs past their retention', () => this.deletePastRetention());
+  async sweepPastRetention(): Promise<void> {
+    const { jobRetentionHours } = this;
+    if (jobRetentionHours === null) return;
+    await this.sweep('jobs past their retention', () =>
+      this.inBatches(() => this.jobs.markPastRetention(jobRetentionHours, BATCH)),
+    );
   }
 
   /** Every second without Redis, else every few seconds: wake-ups are rarely lost. */
@@ -164,16 +170,8 @@ export class JobSweeps {
     }
   }
 
-  private async deletePastRetention(): Promise<void> {
-    const { jobRetentionHours: hours } = this;
-    for (let more = hours !== null; more && !this.stopped;) {
-      more = (await this.jobs.markPastRetention(hours ?? 0, BATCH)) === BATCH;
-    }
-  }
-
-  private async removeLost(): Promise<void> {
-    for (let more = true; more && !this.stopped;) {
-      more = (await this.jobs.removeLostArtifacts(this.resultRetentionHours, BATCH)) === BATCH;
-    }
+  /** Repeats `change`, which returns the number of its rows, until a batch is not full. */
+  private async inBatches(change: () => Promise<number>): Promise<void> {
+    while (!this.stopped && (await change()) === BATCH);
   }
 }
