@@ -60,8 +60,6 @@ interface AuditRow {
 interface Findings {
   readonly found: readonly LedgerViolation[];
   readonly verifiedDays: readonly VerifiedDay[];
-  /** At most how much older than the audit the data is. */
-  readonly lagMs: number;
 }
 
 /** A day that this audit has verified. */
@@ -84,8 +82,8 @@ const LOCK = `SELECT pg_try_advisory_xact_lock(hashtext('ledger_audit')) AS is_l
 const NEXT_DUE = `next_due_at = clock_timestamp() + make_interval(secs => $1::double precision / 1000)`;
 const COMPLETE = `
   UPDATE ledger_audit
-     SET ${NEXT_DUE}, completed_at = clock_timestamp() - make_interval(secs => $5::double precision / 1000), duration_ms = $2, violation_count = $3, violations = $4,
-         failed_at = NULL, failure = NULL`;
+     SET ${NEXT_DUE}, completed_at = clock_timestamp() - make_interval(secs => $5::double precision / 1000),
+         duration_ms = $2, violation_count = $3, violations = $4, failed_at = NULL, failure = NULL`;
 const FAIL = `UPDATE ledger_audit SET ${NEXT_DUE}, failed_at = clock_timestamp(), failure = $2`;
 
 /** `violations` of a day that could not be closed, or that differs from its closing. */
@@ -144,16 +142,19 @@ export class LedgerAuditRepository {
     const elapsedMs = () => Math.round(this.clock.monotonic() - startedAtMs);
     await client.query('SAVEPOINT audit');
     try {
-      const read = (reader: PoolClient, lagMs: number) => this.readBooks(reader, settings, elapsedMs, lagMs);
-      const findings = (await this.reads.readReplica(read, signal)) ?? (await read(client, 0));
+      const read = async (reader: PoolClient, lagMs: number) => ({
+        ...(await this.readBooks(reader, settings, elapsedMs)),
+        lagMs,
+      });
+      const { found, verifiedDays, lagMs } = (await this.reads.readReplica(read, signal)) ?? (await read(client, 0));
       const durationMs = elapsedMs();
       // Also resets the statement timeout.
       await client.query('ROLLBACK TO SAVEPOINT audit');
-      for (const { day, violations } of findings.verifiedDays) await storeVerification(client, day, violations);
-      const violations = withoutRepetition([...findings.found, ...(await readDayViolations(client))]);
+      for (const { day, violations } of verifiedDays) await storeVerification(client, day, violations);
+      const violations = withoutRepetition([...found, ...(await readDayViolations(client))]);
       const stored = violations.slice(0, MAX_STORED_VIOLATIONS);
       const summary = JSON.stringify(stored.map(({ invariant, subject }) => ({ invariant, subject })));
-      await client.query(COMPLETE, [pauseMs(durationMs), durationMs, violations.length, summary, findings.lagMs]);
+      await client.query(COMPLETE, [pauseMs(durationMs), durationMs, violations.length, summary, lagMs]);
       return { outcome: 'completed', durationMs, violations };
     } catch (error) {
       const isAnswer = error instanceof CheckTimeoutError || error instanceof DatabaseError;
@@ -168,14 +169,9 @@ export class LedgerAuditRepository {
     }
   }
 
-  private async readBooks(
-    reader: PoolClient,
-    settings: AuditSettings,
-    elapsedMs: () => number,
-    lagMs: number,
-  ): Promise<Findings> {
+  private async readBooks(reader: PoolClient, settings: AuditSettings, elapsedMs: () => number): Promise<Findings> {
     const found = await readViolations(reader, { view: 'money_violations' }, settings.timeoutMs - elapsedMs());
-    return { found, verifiedDays: await this.verifyDays(reader, settings, elapsedMs), lagMs };
+    return { found, verifiedDays: await this.verifyDays(reader, settings, elapsedMs) };
   }
 
   /** At least one closed and one open day. A day that takes longer than the rest of the audit's time fails the audit. */

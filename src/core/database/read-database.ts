@@ -26,9 +26,9 @@ const LAG = `
     FROM gateway_instance`;
 
 /**
- * Reads that may be some seconds old: lists, series, exports, audits. With `DATABASE_READ_URL` they go to a replica, unless it cannot be
- * reached or is more than 30 s behind; otherwise to the primary. What decides about money or limits, or must show what the
- * same client has just written, reads the `DataSource`.
+ * Reads that may be some seconds old: lists, series, exports, audits. With `DATABASE_READ_URL` they go to a replica, unless it
+ * cannot be reached or is more than 30 s behind; otherwise to the primary. What decides about money or limits, or must show
+ * what the same client has just written, reads the `DataSource`.
  */
 @Injectable()
 export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationShutdown {
