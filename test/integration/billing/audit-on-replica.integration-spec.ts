@@ -1,18 +1,14 @@
 import { Logger } from '@nestjs/common';
 import type { Pool } from 'pg';
-import type { DataSource } from 'typeorm';
 import { DEFAULT_BILLING_OPTIONS } from '../../../src/billing/ledger/billing-options';
 import { LedgerAuditRepository } from '../../../src/billing/ledger/ledger-audit.repository';
 import { LedgerAuditService } from '../../../src/billing/ledger/ledger-audit.service';
-import { createDataSource } from '../../../src/core/database/data-source';
+import type { ReadDatabase } from '../../../src/core/database/read-database';
 import { createMoneyPool } from '../../../src/core/database/money-pool';
-import { ReadDatabase } from '../../../src/core/database/read-database';
-import { runMigrations } from '../../../src/core/database/run-migrations';
 import { systemClock } from '../../../src/core/time/clock';
 import { until } from '../../faults/figures';
-import { PostgresProcess } from '../../faults/postgres-process';
-import { endChildren } from '../../harness/child-process';
 import { createTestPool, PATIENCE_MS } from '../../harness/database';
+import { ReadReplica } from '../../harness/read-replica';
 
 const WITHIN_MS = 60_000;
 
@@ -23,65 +19,45 @@ const READER = `
 const ENDLESS_ON_REPLICA = `${READER} FROM (SELECT CASE WHEN pg_is_in_recovery() THEN pg_sleep(600) END) pause`;
 
 describe('the periodic audit with DATABASE_READ_URL', () => {
-  let primary: PostgresProcess;
-  let standby: PostgresProcess;
-  let dataSource: DataSource;
-  let moneyPool: Pool;
-  let observer: Pool;
+  let replica: ReadReplica;
   let reads: ReadDatabase;
+  let moneyPool: Pool;
   let audit: LedgerAuditService;
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
-    primary = await PostgresProcess.create();
-    await runMigrations(primary.url);
-    standby = await primary.createStandby();
-    dataSource = await createDataSource({ url: primary.url, poolSize: 2 }).initialize();
-    moneyPool = createMoneyPool({ url: primary.url, poolSize: 2, onPoolError: () => undefined });
-    observer = createTestPool(primary.url, 1);
-    await renewLease('0 seconds');
-    reads = new ReadDatabase(dataSource, { url: standby.url, poolSize: 2, isPooled: false }, 20);
-    reads.onApplicationBootstrap();
+    replica = await ReadReplica.start();
+    ({ reads } = replica);
+    moneyPool = createMoneyPool({ url: replica.primary.url, poolSize: 2, onPoolError: () => undefined });
     const options = { ...DEFAULT_BILLING_OPTIONS, auditTimeoutMs: PATIENCE_MS };
     audit = new LedgerAuditService(new LedgerAuditRepository(moneyPool, reads, systemClock), systemClock, options);
   });
-
   afterAll(async () => {
     audit.onModuleDestroy();
-    await reads.beforeApplicationShutdown();
-    await Promise.all([moneyPool.end(), observer.end(), dataSource.destroy()]);
-    await Promise.all([primary.remove(), standby.remove()]);
-    await endChildren();
+    await moneyPool.end();
+    await replica.stop();
   });
-
-  async function renewLease(age: string): Promise<void> {
-    await observer.query(
-      `INSERT INTO gateway_instance (id, heartbeat_at, steady_since) VALUES ('a', clock_timestamp() - $1::interval, now())
-       ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at`,
-      [age],
-    );
-  }
 
   /** Replaces the view that the audit reads, and waits until the replica has the change. */
   async function booksAre(view: string): Promise<void> {
-    await observer.query(`CREATE OR REPLACE VIEW money_violations AS ${view}`);
+    await replica.writer.query(`CREATE OR REPLACE VIEW money_violations AS ${view}`);
     await caughtUp();
   }
 
+  /** Asks the replica itself: `reads` go to the primary while it is behind. */
   async function caughtUp(): Promise<void> {
-    const { rows } = await observer.query<{ at: string }>('SELECT pg_current_wal_lsn()::text AS at');
+    const { rows } = await replica.writer.query<{ at: string }>('SELECT pg_current_wal_lsn()::text AS at');
+    const watcher = createTestPool(replica.standby.url, 1);
     await until('the replica to catch up', WITHIN_MS, async () => {
-      const [row] = await reads.query<{ done: boolean }[]>(
-        'SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn AS done',
-        [rows[0]?.at],
-      );
-      return row?.done === true;
+      const { rowCount } = await watcher.query('SELECT WHERE pg_last_wal_replay_lsn() >= $1::pg_lsn', [rows[0]?.at]);
+      return rowCount === 1;
     });
+    await watcher.end();
   }
 
   /** Runs an audit that is due; returns what it has stored in the primary. */
   async function runAudit() {
-    await observer.query('UPDATE ledger_audit SET next_due_at = clock_timestamp()');
+    await replica.writer.query('UPDATE ledger_audit SET next_due_at = clock_timestamp()');
     await audit.poll();
     const { lastCompleted, lastFailure } = await audit.refresh();
     return {
@@ -93,7 +69,7 @@ describe('the periodic audit with DATABASE_READ_URL', () => {
 
   it('reads the replica, stores the outcome in the primary, and is as old as the data that it has read', async () => {
     await until('the replica', WITHIN_MS, () => reads.source === 'replica');
-    await renewLease('20 seconds');
+    await replica.renewLease('20 seconds');
     await booksAre(READER);
     const { subjects, ageMs } = await runAudit();
     expect(subjects).toEqual(['replica']);
@@ -101,7 +77,7 @@ describe('the periodic audit with DATABASE_READ_URL', () => {
   });
 
   it('reads the primary while the replica is more than 30 s behind', async () => {
-    await renewLease('40 seconds');
+    await replica.renewLease('40 seconds');
     await caughtUp();
     const { subjects, ageMs } = await runAudit();
     expect(subjects).toEqual(['primary']);
@@ -109,10 +85,10 @@ describe('the periodic audit with DATABASE_READ_URL', () => {
   });
 
   it('completes on the primary when the replica breaks while it is read', async () => {
-    await renewLease('0 seconds');
+    await replica.renewLease('0 seconds');
     await until('the replica', WITHIN_MS, () => reads.source === 'replica');
     await booksAre(ENDLESS_ON_REPLICA);
-    const watcher = createTestPool(standby.url, 1);
+    const watcher = createTestPool(replica.standby.url, 1);
     const run = runAudit();
     await until('the audit on the replica', WITHIN_MS, async () => {
       const { rowCount } = await watcher.query(
@@ -121,17 +97,17 @@ describe('the periodic audit with DATABASE_READ_URL', () => {
       return rowCount === 1;
     });
     await watcher.end();
-    await standby.killEverything();
+    await replica.standby.killEverything();
     expect(await run).toMatchObject({ subjects: ['primary'], lastFailure: null });
   });
 
   it('is canceled on the replica when the process stops', async () => {
-    await standby.start();
+    await replica.standby.start();
     await until('the replica', WITHIN_MS, async () => {
-      await renewLease('0 seconds');
+      await replica.renewLease('0 seconds');
       return reads.source === 'replica';
     });
-    const watcher = createTestPool(standby.url, 1);
+    const watcher = createTestPool(replica.standby.url, 1);
     const isReading = async () => {
       const { rowCount } = await watcher.query(
         `SELECT FROM pg_stat_activity WHERE query LIKE '%FROM money_violations%' AND wait_event = 'PgSleep'`,
