@@ -177,6 +177,8 @@ describeJourney('accounts', () => {
     const { page } = user;
     await page.goto('/dashboard/login');
     await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    // The page before has a field of this name too.
+    await heading(user, 'Forgotten password');
     await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Send the mail' }).click();
     await heading(user, 'Check your mail');

@@ -244,6 +244,7 @@ describeJourney('API keys', () => {
     await user.picture('keys-revoked');
     await owner.call(owner.path('/playground-keys'), { method: 'POST' });
     await page.getByRole('navigation', { name: 'Kinds of keys' }).getByRole('link', { name: 'Playground' }).click();
+    await page.getByRole('link', { name: 'old laptop' }).waitFor({ state: 'detached' });
     await page.locator('[data-row-link]').click();
     await page.getByText('Playground key').waitFor();
     expect(await page.getByRole('button', { name: 'Settings' }).count()).toBe(0);
