@@ -137,11 +137,21 @@ describeJourney('the playground', () => {
     await user.close();
   });
 
-  it('sends an attached picture and shows it, to models that read images', async () => {
+  it('sends an attached picture and shows it, to models that read images, once it has been read', async () => {
     const { user, page } = await visit('chat');
     await choose(page, 'Model').selectOption('mock/chat-1');
+    const finishReading = await page.evaluateHandle(() => {
+      const read = FileReader.prototype.readAsDataURL;
+      const waiting: (() => void)[] = [];
+      FileReader.prototype.readAsDataURL = function (file) {
+        waiting.push(() => read.call(this, file));
+      };
+      return () => waiting.forEach((start) => start());
+    });
     await page.getByLabel('Files').setInputFiles(join(__dirname, '../../src/web/pictures/overview.png'));
     await page.getByLabel('Message', { exact: true }).fill('What is this?');
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
+    await finishReading.evaluate((finish) => finish());
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('article').getByText('an image').waitFor();
     const width = await page

@@ -20,11 +20,14 @@ interface ChatComposerProps {
 export function ChatComposer(props: ChatComposerProps) {
   const { message, onChange, onSend, onStop, running, problem, acceptsImages } = props;
   const [refused, setRefused] = useState<string | null>(null);
+  /** Sending would leave out the files that are still being read. */
+  const [filesBeingRead, setFilesBeingRead] = useState(0);
   const picker = useRef<HTMLInputElement>(null);
   const id = useId();
-  const attach = async (files: Iterable<File>): Promise<void> => {
+  const attach = async (files: readonly File[]): Promise<void> => {
     const added: Attachment[] = [];
     setRefused(null);
+    setFilesBeingRead((count) => count + files.length);
     for (const file of files) {
       try {
         added.push(await readAttachment(file, acceptsImages));
@@ -33,12 +36,14 @@ export function ChatComposer(props: ChatComposerProps) {
       }
     }
     onChange((current) => ({ ...current, attachments: [...current.attachments, ...added] }));
+    setFilesBeingRead((count) => count - files.length);
   };
   const onDrop = (event: DragEvent): void => {
     event.preventDefault();
-    void attach(event.dataTransfer.files);
+    void attach([...event.dataTransfer.files]);
   };
-  const canSend = !running && problem === null && (message.text.trim() !== '' || message.attachments.length > 0);
+  const isEmpty = message.text.trim() === '' && message.attachments.length === 0;
+  const canSend = !running && problem === null && filesBeingRead === 0 && !isEmpty;
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the button below attaches files as well
     <form
