@@ -49,6 +49,7 @@ const SHUTDOWN_DELAY_MS = 1_000;
     nginx = await startBalancer(gateways.map(({ url }) => url));
   });
   afterAll(async () => {
+    await nginx.stop();
     await endWorkers();
     await endChildren();
     await operator.close();

@@ -154,6 +154,7 @@ describe('a client that disconnects', () => {
 describe('a slow client', () => {
   /** More than the buffers of a connection hold. */
   const LONG = Buffer.alloc(12 * 1_048_576, 1);
+  const BYTES_PER_MS = 2_048;
 
   it('gets all audio, though it takes longer than the idle timeout', async () => {
     audio.upstream.answer = speech(LONG);
@@ -163,7 +164,7 @@ describe('a slow client', () => {
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       socket.pause();
-      setTimeout(() => socket.resume(), 30);
+      setTimeout(() => socket.resume(), chunk.length / BYTES_PER_MS);
     });
     await until(() => bytes > LONG.length, 60_000);
     expect(performance.now() - startedAtMs).toBeGreaterThan(STALL_MS);
