@@ -219,11 +219,11 @@ describe('ImageReply', () => {
   it('never blocks longer at a time than one of ten images takes', async () => {
     const image = Buffer.concat([tinyPng(), Buffer.alloc(2_400_000, 1)]).toString('base64');
     const bytes = Buffer.from(JSON.stringify(list(...Array.from({ length: 10 }, () => ({ b64_json: image })))));
-    const shares: number[] = [];
-    for (let round = 0; round < 5; round++) shares.push(await longestShare(bytes));
-    // Each image is a tenth of the work; decoding all thirty megabytes at the end would be one step. The best of five
-    // rounds counts, since garbage collection pauses are not the reader's fault.
-    expect(Math.min(...shares)).toBeLessThan(0.5);
+    // Each image is a tenth of the work; decoding all thirty megabytes at the end would be one step. The best round
+    // counts: garbage collection and other processes only lengthen a step.
+    let least = 1;
+    for (let round = 0; round < 20 && least >= 0.5; round++) least = Math.min(least, await longestShare(bytes));
+    expect(least).toBeLessThan(0.5);
   });
 
   it('interleaves with other replies, so that many at once do not block the event loop', async () => {
@@ -249,17 +249,16 @@ function throwError(error: Error): never {
   throw error;
 }
 
-/** The longest step's share of all work, in CPU time. */
+/** The longest step's share of all work. The CPU time of a thread is too coarse for steps of a millisecond. */
 async function longestShare(bytes: Buffer): Promise<number> {
   let longest = 0;
   let total = 0;
   await new Promise((resolve, reject) => {
     const reply = new ImageReply(10, resolve, reject);
     const measured = (step: () => void): void => {
-      const before = process.threadCpuUsage();
+      const before = performance.now();
       step();
-      const { user, system } = process.threadCpuUsage(before);
-      const duration = user + system;
+      const duration = performance.now() - before;
       longest = Math.max(longest, duration);
       total += duration;
     };
