@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { MODALITIES } from '../core/types/modality';
 import type { Quirks } from '../providers/contract/provider-call';
-import { type FieldTarget, MAPPED_FIELDS, type OutputPaths } from '../providers/contract/request-mapping';
+import { type FieldTarget, MAPPED_FIELDS, type MappedOutput } from '../providers/contract/request-mapping';
 import type { MediaSupport, Price, RequestTraits, TokenRates } from './catalog-model';
 import { conflictingMappings, missingMappings } from './mapping-review';
 
@@ -192,7 +192,8 @@ const outputPaths = z.strictObject({
   audio: outputPath.optional(),
   image: outputPath.optional(),
   seconds: outputPath.optional(),
-}) satisfies z.ZodType<OutputPaths>;
+  audio_format: z.enum(['wav', 'pcm']).optional(),
+}) satisfies z.ZodType<MappedOutput>;
 
 const deployment = z.strictObject({
   provider: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, 'expected a provider id'),

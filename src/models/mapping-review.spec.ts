@@ -25,6 +25,13 @@ describe('the review of a mapping', () => {
     expect(missingMappings(VIDEO, { map: { ...map, image_url: 'image' }, output }, { references: false })).toEqual([]);
   });
 
+  it('needs no field for the formats of speech that the gateway makes, as it does for those of music', () => {
+    const formats = { media: { formats: ['mp3', 'wav'] }, features: {} };
+    const made = { map: { input: 'a', prompt: 'a' }, output: { audio: '$.a', audio_format: 'wav' } } as const;
+    expect(missingMappings({ modality: 'speech', ...formats }, made)).toEqual([]);
+    expect(missingMappings({ modality: 'music', ...formats }, made)).toEqual(['map.format']);
+  });
+
   it.each<[MappedModel, string[]]>([
     [{ modality: 'image', features: { edit: true, mask: true } }, ['map.prompt', 'map.input_images', 'map.mask']],
     [

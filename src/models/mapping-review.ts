@@ -32,7 +32,9 @@ export function missingMappings(
 ): string[] {
   const kind = OUTPUTS[model.modality];
   if (kind === null) return [];
-  const missing = requiredFields(model, when).filter((field) => map[field] === undefined);
+  const isMade = (field: MappedField) =>
+    field === 'format' && model.modality === 'speech' && output.audio_format !== undefined;
+  const missing = requiredFields(model, when).filter((field) => map[field] === undefined && !isMade(field));
   const paths = missing.map((field) => `map.${field}`);
   return output[kind] === undefined ? [...paths, `output.${kind}`] : paths;
 }

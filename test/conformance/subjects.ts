@@ -31,6 +31,7 @@ import { DEEPGRAM_MEDIA } from './media-vendors/deepgram';
 import { ELEVENLABS_MEDIA } from './media-vendors/elevenlabs';
 import { GOOGLE_MEDIA } from './media-vendors/google';
 import { BFL_MEDIA } from './media-vendors/bfl';
+import { GROQ_MEDIA } from './media-vendors/groq';
 import { IDEOGRAM_MEDIA } from './media-vendors/ideogram';
 import { STABILITY_MEDIA } from './media-vendors/stability';
 import { ASSEMBLYAI_MEDIA } from './media-vendors/assemblyai';
@@ -133,9 +134,10 @@ export function preset(definition: OpenAiFormatProvider): Subject {
   };
 }
 
-/** Of presets whose images have a format of their own, or that take no input images. */
+/** Of presets whose images or speech have a format of their own, or that take no input images. */
 const PRESET_MEDIA: Readonly<Record<string, MediaWire>> = {
   fireworks: FIREWORKS_MEDIA,
+  groq: GROQ_MEDIA,
   minimax: MINIMAX_MEDIA,
   mistral: MISTRAL_MEDIA,
   recraft: without(OPENAI_MEDIA, 'edits'),

@@ -62,7 +62,8 @@ export function readWav(file: Buffer): WavSound {
 
 type WavFormat = Omit<WavSound, 'from' | 'to' | 'titles'>;
 
-function readWavFormat(chunk: Buffer): WavFormat {
+/** The content of a `fmt ` chunk. @throws Error for a rare variant */
+export function readWavFormat(chunk: Buffer): WavFormat {
   if (chunk.length < 16) throw new Error('a format that is cut off');
   const announced = chunk.readUInt16LE(0);
   const tag = announced === EXTENSIBLE && chunk.length >= 26 ? chunk.readUInt16LE(24) : announced;

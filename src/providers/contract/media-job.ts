@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { ImageFile } from './images';
-import type { OutputPaths } from './request-mapping';
+import type { MappedOutput } from './request-mapping';
 import type { CallLimits, ProviderCall } from './provider-call';
 import type { ProviderError } from './provider-error';
 import type { UsageVector } from './usage';
@@ -45,7 +45,7 @@ export interface JobHandle {
   /** URLs from the provider's response, where they cannot be derived from the id. */
   readonly urls?: Readonly<Record<string, string>>;
   /** Where results are, for deployments with a mapping: it may be gone from the catalogue when the job ends. */
-  readonly output?: OutputPaths;
+  readonly output?: MappedOutput;
 }
 
 /** One file that a provider has made, and how to fetch it. */

@@ -49,13 +49,15 @@ export function listTargets(targets: FieldTargets): readonly FieldTarget[] {
   return Array.isArray(targets) ? (targets as readonly FieldTarget[]) : [targets as FieldTarget];
 }
 
-/** Paths into the upstream's result: `$`, `.name`, `[0]` and `[*]`, for example `$.images[*].url`. */
-export interface OutputPaths {
+/** The result: paths into the upstream's document of `$`, `.name`, `[0]` and `[*]`, for example `$.images[*].url`. */
+export interface MappedOutput {
   readonly video?: string;
   readonly audio?: string;
   readonly image?: string;
   /** The duration of the result. */
   readonly seconds?: string;
+  /** Of speech: the only format that the upstream has. The gateway makes the others of it. */
+  readonly audio_format?: 'wav' | 'pcm';
 }
 
 /** How a deployment's upstream names what requests and results contain. */
@@ -63,5 +65,5 @@ export interface RequestMapping {
   readonly map: Readonly<Partial<Record<MappedField, FieldTargets>>>;
   /** Input that every request has. */
   readonly fixed?: Readonly<Record<string, JsonScalar>>;
-  readonly output: OutputPaths;
+  readonly output: MappedOutput;
 }

@@ -16,8 +16,6 @@ export type UsageReader = (headers: UpstreamHeaders) => UsageVector | null;
 export interface AudioReply {
   /** Of the audio that the upstream sends. */
   readonly format: SpeechFormat;
-  /** Precedes the audio, such as the header of a container. */
-  readonly prefix?: Buffer;
   readonly readUsage?: UsageReader;
 }
 
@@ -60,8 +58,6 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
     if (this.relay.phase !== 'stream' && contradictsFormat(this.reply.format, chunk)) {
       throw noSpeech('audio in a format other than the one requested');
     }
-    const { prefix } = this.reply;
-    if (prefix !== undefined && this.receivedBytes === 0) this.relay.push(prefix, prefix.length);
     this.receivedBytes += chunk.length;
     if (this.receivedBytes > MAX_AUDIO_BYTES) {
       const { phase } = this.relay;

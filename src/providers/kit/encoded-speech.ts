@@ -2,26 +2,31 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { StreamSink } from '../contract/chat';
 import type { ProviderCall } from '../contract/provider-call';
 import type { SpeechFormat, SpeechProgress, SpeechProvider, SpeechRequest, SpeechStream } from '../contract/speech';
-import { type EncodedFormat, type SpeechEncoder, withSpeechEncoder } from './speech-encoders';
+import { type SpeechEncoder, withSpeechEncoder } from './speech-encoders';
+import { PcmReader, type SampleReader, WavReader } from './speech-samples';
 
-const SAMPLE_BYTES = 2;
+/** Bytes that are read at once. */
+const PIECE_BYTES = 16 * 1024;
 
-/** Makes formats that a vendor lacks of its PCM, while it arrives. */
+const READERS = { pcm: () => new PcmReader(), wav: () => new WavReader() } as const;
+
+/** Makes formats that a vendor lacks of its PCM or WAV, while it arrives. */
 export class EncodedSpeech implements SpeechProvider {
-  /** @param formats that `vendor` lacks */
+  /**
+   * @param formats that `vendor` lacks
+   * @param source the format to make them of: PCM is the contract's, WAV may have any usual rate
+   */
   constructor(
     private readonly vendor: SpeechProvider,
-    private readonly formats: readonly EncodedFormat[],
+    private readonly formats: readonly SpeechFormat[],
+    private readonly source: keyof typeof READERS = 'pcm',
   ) {}
 
   async speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
     const { format } = request;
-    if (!this.lacks(format)) return this.vendor.speak(request, call);
-    return new EncodedStream(await this.vendor.speak({ ...request, format: 'pcm' }, call), format, call.signal);
-  }
-
-  private lacks(format: SpeechFormat): format is EncodedFormat {
-    return (this.formats as readonly SpeechFormat[]).includes(format);
+    if (!this.formats.includes(format)) return this.vendor.speak(request, call);
+    const speech = await this.vendor.speak({ ...request, format: this.source }, call);
+    return new EncodedStream(speech, READERS[this.source](), format, call.signal);
   }
 }
 
@@ -30,7 +35,8 @@ class EncodedStream implements SpeechStream {
 
   constructor(
     private readonly speech: SpeechStream,
-    private readonly format: EncodedFormat,
+    private readonly reader: SampleReader,
+    private readonly format: SpeechFormat,
     private readonly signal: AbortSignal,
   ) {}
 
@@ -40,7 +46,7 @@ class EncodedStream implements SpeechStream {
 
   pipe(sink: StreamSink): Promise<void> {
     return withSpeechEncoder(this.format, async (encoder) => {
-      const samples = new PendingSamples(encoder, this.signal, (bytes) => this.write(bytes, sink));
+      const samples = new PendingAudio(this.reader, encoder, this.signal, (bytes) => this.write(bytes, sink));
       await this.speech.pipe(samples);
       await samples.finish();
     });
@@ -54,13 +60,15 @@ class EncodedStream implements SpeechStream {
 }
 
 /**
- * PCM that waits to be encoded. A vendor may send minutes at once: frames are encoded one by one, and other work goes on
+ * Audio that waits to be encoded. A vendor may send minutes at once: frames are encoded one by one, and other work goes on
  * between them.
  */
-class PendingSamples implements StreamSink {
+class PendingAudio implements StreamSink {
   private pending: Buffer = Buffer.alloc(0);
+  private samples = new Int16Array(0);
 
   constructor(
+    private readonly reader: SampleReader,
     private readonly encoder: SpeechEncoder,
     private readonly signal: AbortSignal,
     private readonly pass: (bytes: Buffer) => Promise<void>,
@@ -75,12 +83,10 @@ class PendingSamples implements StreamSink {
 
   /** Encodes the whole frames, unless the receiver has disconnected. */
   async drained(): Promise<void> {
-    const frameBytes = this.encoder.frameSamples * SAMPLE_BYTES;
-    while (this.pending.length >= frameBytes && !this.signal.aborted) {
-      const frame = this.pending.subarray(0, frameBytes);
-      this.pending = this.pending.subarray(frameBytes);
-      await this.pass(await this.encoder.encode(toSamples(frame)));
-      await nextIteration();
+    while (this.pending.length > 0 && !this.signal.aborted) {
+      const piece = this.pending.subarray(0, PIECE_BYTES);
+      this.pending = this.pending.subarray(PIECE_BYTES);
+      await this.encodeFrames(this.reader.read(piece));
     }
   }
 
@@ -88,15 +94,22 @@ class PendingSamples implements StreamSink {
   async finish(): Promise<void> {
     await this.drained();
     if (this.signal.aborted) return;
-    const rest = toSamples(this.pending);
-    if (rest.length > 0) await this.pass(await this.encoder.encode(rest));
+    await this.encodeFrames(this.reader.end());
+    if (this.samples.length > 0) await this.pass(await this.encoder.encode(this.samples));
     await this.pass(await this.encoder.end());
   }
-}
 
-/** Half a sample at the end is left out. */
-function toSamples(bytes: Buffer): Int16Array {
-  const samples = new Int16Array(Math.floor(bytes.length / SAMPLE_BYTES));
-  for (let index = 0; index < samples.length; index++) samples[index] = bytes.readInt16LE(index * SAMPLE_BYTES);
-  return samples;
+  private async encodeFrames(arrived: Int16Array): Promise<void> {
+    const samples = new Int16Array(this.samples.length + arrived.length);
+    samples.set(this.samples);
+    samples.set(arrived, this.samples.length);
+    const { frameSamples } = this.encoder;
+    let at = 0;
+    while (samples.length - at >= frameSamples && !this.signal.aborted) {
+      await this.pass(await this.encoder.encode(samples.slice(at, at + frameSamples)));
+      await nextIteration();
+      at += frameSamples;
+    }
+    this.samples = samples.slice(at);
+  }
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { speechRequest } from '../../../test/conformance/media-requests';
 import { CollectingSink, providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
+import { wav } from '../../../test/harness/sound-files';
 import type { ProviderCall } from '../contract/provider-call';
 import type { SpeechRequest } from '../contract/speech';
 import type { JsonObject } from './json';
@@ -40,6 +41,21 @@ describe('speech in a file of the vendor', () => {
     expect(inputs).toEqual([{ prompt: 'Hello', voice: 'af_sky', rate: 1.5 }]);
     expect([opened, sink.writes.length, sink.output.equals(WAV)]).toEqual([[URL], 2, true]);
     expect(stream.progress.audioBytes).toBe(WAV.length);
+  });
+
+  it('is made of the only format that the model has, whichever is requested', async () => {
+    const only = { ...mapping, output: { ...mapping.output, audio_format: 'wav' } } as const;
+    for (const [format, beginning] of [
+      ['pcm', /^\0+$/],
+      ['flac', /^fLaC/],
+      ['wav', /^RIFF/],
+    ] as const) {
+      const stream = await speak(() => Readable.from([wav(1)]), { format }, { mapping: only });
+      const sink = new CollectingSink();
+      await stream.pipe(sink);
+      expect(sink.output.toString('latin1')).toMatch(beginning);
+    }
+    expect(inputs.length).toBe(3);
   });
 
   it('is refused before anything is sent, if the model lacks an option', async () => {

@@ -4,6 +4,7 @@ import type { ProviderCall } from '../contract/provider-call';
 import { ProviderError } from '../contract/provider-error';
 import type { SpeechFormat, SpeechProgress, SpeechProvider, SpeechRequest, SpeechStream } from '../contract/speech';
 import { contradictsFormat } from './audio-stream';
+import { EncodedSpeech } from './encoded-speech';
 import { makeInCall, type MappedQueue } from './mapped-queue';
 import { requireMapping, toSpeechInput, urlsAt } from './request-mapping';
 import { cancellation } from './upstream-errors';
@@ -12,7 +13,14 @@ import { cancellation } from './upstream-errors';
 export class MappedSpeech implements SpeechProvider {
   constructor(private readonly queue: MappedQueue) {}
 
-  async speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
+  speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
+    const source = call.mapping?.output.audio_format;
+    if (source === undefined || source === request.format) return this.record(request, call);
+    const recorded = { speak: (...asked: Parameters<SpeechProvider['speak']>) => this.record(...asked) };
+    return new EncodedSpeech(recorded, [request.format], source).speak(request, call);
+  }
+
+  private async record(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
     const mapping = requireMapping(call);
     const { document } = await makeInCall(this.queue, toSpeechInput(request, mapping), call);
     const [url] = urlsAt(document, mapping.output.audio);

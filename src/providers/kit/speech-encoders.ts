@@ -6,13 +6,9 @@ import type { AudioSampleSource, Output } from 'mediabunny';
 import pLimit from 'p-limit';
 import { OggWriter } from '../../core/media/container-writers';
 import { OPUS_RATE_HZ, opusHeaders } from '../../core/media/packet-remuxers';
+import type { SpeechFormat } from '../contract/speech';
+import { SPEECH_RATE_HZ } from './speech-samples';
 import { wavHeader } from './wav-header';
-
-/** Of the samples: the contract's PCM, mono and signed 16-bit little-endian. */
-const SAMPLE_RATE = 24_000;
-
-/** Formats that can be made of PCM. */
-export type EncodedFormat = 'mp3' | 'opus' | 'aac' | 'flac' | 'wav';
 
 /** Streams of MP3 and AAC that a process encodes at once: each has a thread, which takes 13 MB. Others wait. */
 export const MAX_ENCODER_THREADS = 16;
@@ -31,7 +27,7 @@ const threads = pLimit(MAX_ENCODER_THREADS);
 
 /** Runs `encode` with an encoder of its own, as soon as there is one. */
 export function withSpeechEncoder(
-  format: EncodedFormat,
+  format: SpeechFormat,
   encode: (encoder: SpeechEncoder) => Promise<void>,
 ): Promise<void> {
   const run = async (): Promise<void> => {
@@ -45,7 +41,7 @@ export function withSpeechEncoder(
   return format === 'mp3' || format === 'aac' ? threads(run) : run();
 }
 
-async function createSpeechEncoder(format: EncodedFormat): Promise<SpeechEncoder> {
+async function createSpeechEncoder(format: SpeechFormat): Promise<SpeechEncoder> {
   switch (format) {
     case 'opus':
       return OpusEncoder.create();
@@ -55,7 +51,9 @@ async function createSpeechEncoder(format: EncodedFormat): Promise<SpeechEncoder
     case 'aac':
       return ThreadEncoder.create(format);
     case 'wav':
-      return new WavEncoder();
+      return new RawEncoder(wavHeader(SPEECH_RATE_HZ));
+    case 'pcm':
+      return new RawEncoder(Buffer.alloc(0));
   }
 }
 
@@ -81,7 +79,7 @@ class OpusEncoder implements SpeechEncoder {
   private static readonly COMPLEXITY = 5;
   private static readonly SET_COMPLEXITY = 4_010;
 
-  readonly frameSamples = SAMPLE_RATE / 50;
+  readonly frameSamples = SPEECH_RATE_HZ / 50;
   private readonly pieces = new Pieces();
   private readonly writer = new OggWriter(this.pieces, OPUS_RATE_HZ / 5);
 
@@ -91,7 +89,7 @@ class OpusEncoder implements SpeechEncoder {
 
   static async create(): Promise<SpeechEncoder> {
     const { default: OpusScript } = await import('opusscript');
-    const encoder = new OpusScript(SAMPLE_RATE, 1, OpusScript.Application.AUDIO);
+    const encoder = new OpusScript(SPEECH_RATE_HZ, 1, OpusScript.Application.AUDIO);
     encoder.setBitrate(OpusEncoder.BITS_PER_SECOND);
     encoder.encoderCTL(OpusEncoder.SET_COMPLEXITY, OpusEncoder.COMPLEXITY);
     return new OpusEncoder(encoder);
@@ -101,7 +99,7 @@ class OpusEncoder implements SpeechEncoder {
     const padded = new Int16Array(this.frameSamples);
     padded.set(frame);
     const packet = this.encoder.encode(Buffer.from(padded.buffer), this.frameSamples);
-    this.writer.add(Buffer.from(packet), (frame.length * OPUS_RATE_HZ) / SAMPLE_RATE);
+    this.writer.add(Buffer.from(packet), (frame.length * OPUS_RATE_HZ) / SPEECH_RATE_HZ);
     return this.pieces.take();
   }
 
@@ -119,7 +117,7 @@ class OpusEncoder implements SpeechEncoder {
 class FlacEncoder implements SpeechEncoder {
   private static readonly COMPRESSION = 5;
 
-  readonly frameSamples = SAMPLE_RATE / 10;
+  readonly frameSamples = SPEECH_RATE_HZ / 10;
 
   private constructor(
     private readonly flac: typeof import('libflacjs/dist/libflac'),
@@ -130,7 +128,7 @@ class FlacEncoder implements SpeechEncoder {
   static async create(): Promise<SpeechEncoder> {
     const { default: flac } = await import('libflacjs/dist/libflac.js');
     if (!flac.isReady()) await new Promise<void>((resolve) => flac.on('ready', () => resolve()));
-    const encoder = flac.create_libflac_encoder(SAMPLE_RATE, 1, 16, FlacEncoder.COMPRESSION, 0, false, 0);
+    const encoder = flac.create_libflac_encoder(SPEECH_RATE_HZ, 1, 16, FlacEncoder.COMPRESSION, 0, false, 0);
     const pieces = new Pieces();
     if (encoder === 0 || flac.init_encoder_stream(encoder, (bytes: Uint8Array) => pieces.push(bytes)) !== 0) {
       throw new Error('the FLAC encoder does not start');
@@ -158,10 +156,11 @@ class FlacEncoder implements SpeechEncoder {
   }
 }
 
-/** The samples behind a header that names no length, as a stream has none yet. */
-class WavEncoder implements SpeechEncoder {
-  readonly frameSamples = SAMPLE_RATE / 10;
-  private prefix: Buffer = wavHeader(SAMPLE_RATE);
+/** The samples as they are, behind a header for WAV. */
+class RawEncoder implements SpeechEncoder {
+  readonly frameSamples = SPEECH_RATE_HZ / 10;
+
+  constructor(private prefix: Buffer) {}
 
   encode(frame: Int16Array): Buffer {
     const bytes = Buffer.concat([this.prefix, Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength)]);
@@ -180,7 +179,7 @@ class WavEncoder implements SpeechEncoder {
 class ThreadEncoder implements SpeechEncoder {
   private static readonly BITS_PER_SECOND = 64_000;
 
-  readonly frameSamples = SAMPLE_RATE / 10;
+  readonly frameSamples = SPEECH_RATE_HZ / 10;
   private samples = 0;
 
   private constructor(
@@ -205,8 +204,8 @@ class ThreadEncoder implements SpeechEncoder {
   }
 
   async encode(frame: Int16Array): Promise<Buffer> {
-    const timestamp = this.samples / SAMPLE_RATE;
-    const sampleRate = SAMPLE_RATE;
+    const timestamp = this.samples / SPEECH_RATE_HZ;
+    const sampleRate = SPEECH_RATE_HZ;
     const format = 's16';
     const sample = new this.library.AudioSample({ data: frame, format, numberOfChannels: 1, sampleRate, timestamp });
     this.samples += frame.length;

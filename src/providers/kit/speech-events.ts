@@ -37,7 +37,6 @@ export class SpeechEvents implements SpeechStream, SpeechOutput, ReplyReceiver {
   private exchange: UpstreamExchange | null = null;
 
   private constructor(
-    private readonly header: Buffer,
     private readonly reader: SpeechEventReader,
     opening: Settler,
   ) {
@@ -46,17 +45,15 @@ export class SpeechEvents implements SpeechStream, SpeechOutput, ReplyReceiver {
 
   /**
    * Resolves with the first audio.
-   * @param header precedes the audio; may be empty
    * @param send starts the exchange
    * @throws ProviderError for every other outcome
    */
   static openStream(
-    header: Buffer,
     reader: SpeechEventReader,
     send: (receiver: ReplyReceiver) => UpstreamExchange,
   ): Promise<SpeechStream> {
     return new Promise((resolve, reject) => {
-      const stream = new SpeechEvents(header, reader, { resolve: () => resolve(stream), reject });
+      const stream = new SpeechEvents(reader, { resolve: () => resolve(stream), reject });
       stream.exchange = send(stream);
       stream.relay.readFrom(stream.exchange);
     });
@@ -88,9 +85,7 @@ export class SpeechEvents implements SpeechStream, SpeechOutput, ReplyReceiver {
   }
 
   write(audio: Buffer): void {
-    const isFirst = this.phase !== 'stream';
     this.relay.enterStream();
-    if (isFirst && this.header.length > 0) this.relay.push(this.header, this.header.length);
     this.relay.push(audio, audio.length);
   }
 

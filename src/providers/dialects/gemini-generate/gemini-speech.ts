@@ -4,20 +4,17 @@
  */
 import type { ProviderCall } from '../../contract/provider-call';
 import type { ProviderError } from '../../contract/provider-error';
-import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
+import type { SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
 import { decodeBase64, isJsonObject, type JsonObject } from '../../kit/json';
 import { type SpeechEventReader, SpeechEvents, type SpeechOutput } from '../../kit/speech-events';
 import { unsupported } from '../../kit/unsupported';
 import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
-import { wavHeader } from '../../kit/wav-header';
 import { ModelEndpoints } from './model-endpoints';
 import { toEnumValue } from './response-reader';
 import { toUsage } from './usage';
 
 const SAMPLE_RATE = 24_000;
-/** What precedes the samples; a format without an entry is not supported. */
-const HEADERS: Readonly<Partial<Record<SpeechFormat, Buffer>>> = { pcm: Buffer.alloc(0), wav: wavHeader(SAMPLE_RATE) };
 const RATE = /\brate=(\d+)/;
 
 export class GeminiSpeech implements SpeechProvider {
@@ -28,10 +25,9 @@ export class GeminiSpeech implements SpeechProvider {
   }
 
   async speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
-    const header = HEADERS[request.format];
-    if (header === undefined) throw unsupported('response_format');
+    if (request.format !== 'pcm') throw unsupported('response_format');
     const body = JSON.stringify(toSpeech(request));
-    return SpeechEvents.openStream(header, new GeminiSpeechReader(), (receiver) =>
+    return SpeechEvents.openStream(new GeminiSpeechReader(), (receiver) =>
       this.http.postForStream(this.endpoints.of(call.upstreamModel), body, call, receiver),
     );
   }

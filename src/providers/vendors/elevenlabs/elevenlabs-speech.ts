@@ -2,20 +2,17 @@
 import type { ProviderCall } from '../../contract/provider-call';
 import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
-import { type AudioReply, AudioStream } from '../../kit/audio-stream';
+import { AudioStream } from '../../kit/audio-stream';
 import type { JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
 import type { UpstreamHeaders } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
-import { wavHeader } from '../../kit/wav-header';
 
-const SAMPLE_RATE = 24_000;
-/** Its names of the formats that every plan has, and what they contain. Opus comes in Ogg. */
-const OUTPUTS: Readonly<Partial<Record<SpeechFormat, AudioReply & { readonly name: string }>>> = {
-  mp3: { name: 'mp3_44100_128', format: 'mp3' },
-  opus: { name: 'opus_48000_64', format: 'opus' },
-  pcm: { name: `pcm_${SAMPLE_RATE}`, format: 'pcm' },
-  wav: { name: `pcm_${SAMPLE_RATE}`, format: 'pcm', prefix: wavHeader(SAMPLE_RATE) },
+/** Its names of the formats that every plan has. Opus comes in Ogg. */
+const OUTPUTS: Readonly<Partial<Record<SpeechFormat, string>>> = {
+  mp3: 'mp3_44100_128',
+  opus: 'opus_48000_64',
+  pcm: 'pcm_24000',
 };
 /** https://elevenlabs.io/docs/api-reference/voices/settings/get */
 const SPEEDS = { least: 0.7, most: 1.2 };
@@ -28,8 +25,8 @@ export class ElevenLabsSpeech implements SpeechProvider {
     const output = OUTPUTS[request.format];
     if (output === undefined) throw unsupported('response_format');
     const path = `text-to-speech/${encodeURIComponent(request.voice)}/stream`;
-    const target = this.http.endpoint(path, { output_format: output.name });
-    return AudioStream.openStream({ ...output, readUsage: readCredits }, (receiver) =>
+    const target = this.http.endpoint(path, { output_format: output });
+    return AudioStream.openStream({ format: request.format, readUsage: readCredits }, (receiver) =>
       this.http.postForAudio(target, body, call, receiver),
     );
   }

@@ -17,7 +17,7 @@ export class ElevenLabsProvider extends ApiKeyProvider {
       defaultBaseUrl: 'https://api.elevenlabs.io/v1',
       headers: (apiKey) => ({ 'xi-api-key': apiKey }),
       serve: (http) => ({
-        speech: new EncodedSpeech(new ElevenLabsSpeech(http), ['aac', 'flac']),
+        speech: new EncodedSpeech(new ElevenLabsSpeech(http), ['aac', 'flac', 'wav']),
         transcription: new ElevenLabsTranscription(http),
         music: new ElevenLabsMusic(http),
       }),

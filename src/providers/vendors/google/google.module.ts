@@ -27,7 +27,7 @@ export class GoogleProvider extends ApiKeyProvider {
         chat: new GeminiGenerate(http),
         embeddings: new GeminiEmbeddings(http),
         images: new GeminiImages(http),
-        speech: new EncodedSpeech(new GeminiSpeech(http), ['mp3', 'opus', 'aac', 'flac']),
+        speech: new EncodedSpeech(new GeminiSpeech(http), ['mp3', 'opus', 'aac', 'flac', 'wav']),
         transcription: new GeminiTranscription(http),
         video: new OmniVideo(provider, http, credential),
         music: new LyriaMusic(http),

@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { OpenAiSpeech } from '../../dialects/openai-media/openai-speech';
+import { EncodedSpeech } from '../../kit/encoded-speech';
 
 /**
  * Groq (https://console.groq.com/docs/openai): it answers 400 to the fields refused here. A temperature of 0 is fine: it
@@ -23,6 +25,8 @@ export class GroqProvider extends OpenAiFormatProvider {
         acceptMessageFields: ESSENTIAL_MESSAGE_FIELDS,
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
+      // Its models have WAV only, at 48 kHz by default (https://console.groq.com/docs/text-to-speech/orpheus).
+      speech: (http) => new EncodedSpeech(new OpenAiSpeech(http), ['mp3', 'opus', 'aac', 'flac', 'pcm'], 'wav'),
     });
   }
 }

@@ -1,7 +1,6 @@
 /**
  * Speech by MiniMax (https://platform.minimax.io/docs/api-reference/speech-t2a-http): events with audio in hexadecimal.
- * WAV comes only without streaming (`speech-t2a-http`, `audio_setting.format`), so that the gateway puts the header in
- * front of samples itself.
+ * WAV comes only without streaming (`speech-t2a-http`, `audio_setting.format`).
  */
 import type { ProviderCall } from '../../contract/provider-call';
 import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
@@ -12,26 +11,12 @@ import { type SpeechEventReader, SpeechEvents, type SpeechOutput } from '../../k
 import { unsupported } from '../../kit/unsupported';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { toCount } from '../../kit/video-jobs';
-import { wavHeader } from '../../kit/wav-header';
 import { asMiniMaxFault, assertAccepted, decodeHex } from './minimax-replies';
 
 const SAMPLE_RATE = 24_000;
 const BITS_PER_SECOND = 128_000;
 const SPEEDS = { least: 0.5, most: 2 };
-const NO_HEADER = Buffer.alloc(0);
-
-interface Output {
-  /** Its name of the format. */
-  readonly format: 'mp3' | 'flac' | 'pcm';
-  readonly header: Buffer;
-}
-
-const OUTPUTS: Readonly<Partial<Record<SpeechFormat, Output>>> = {
-  mp3: { format: 'mp3', header: NO_HEADER },
-  flac: { format: 'flac', header: NO_HEADER },
-  pcm: { format: 'pcm', header: NO_HEADER },
-  wav: { format: 'pcm', header: wavHeader(SAMPLE_RATE) },
-};
+const FORMATS: ReadonlySet<SpeechFormat> = new Set(['mp3', 'flac', 'pcm']);
 
 /** `data.status`: the reply is complete. Its event repeats the whole audio (https://github.com/MiniMax-AI/MiniMax-01/issues/53). */
 const COMPLETE = 2;
@@ -44,10 +29,8 @@ export class MiniMaxSpeech implements SpeechProvider {
   }
 
   async speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
-    const output = OUTPUTS[request.format];
-    if (output === undefined) throw unsupported('response_format');
-    const body = JSON.stringify(toSpeechBody(request, output, call));
-    const opening = SpeechEvents.openStream(output.header, new MiniMaxSpeechReader(output.format), (receiver) =>
+    const body = JSON.stringify(toSpeechBody(request, call));
+    const opening = SpeechEvents.openStream(new MiniMaxSpeechReader(request.format), (receiver) =>
       this.http.postForStream(this.target, body, call, receiver),
     );
     return opening.catch((error: unknown) => {
@@ -57,8 +40,9 @@ export class MiniMaxSpeech implements SpeechProvider {
 }
 
 /** @throws ProviderError `validation_failed` with `param` */
-function toSpeechBody(request: SpeechRequest, { format }: Output, { upstreamModel }: ProviderCall): JsonObject {
-  const { input, voice, speed, instructions } = request;
+function toSpeechBody(request: SpeechRequest, { upstreamModel }: ProviderCall): JsonObject {
+  const { input, voice, format, speed, instructions } = request;
+  if (!FORMATS.has(format)) throw unsupported('response_format');
   if (instructions !== null) throw unsupported('instructions');
   if (speed !== null && (speed < SPEEDS.least || speed > SPEEDS.most)) {
     throw unsupported('speed', `This model supports a speed from ${SPEEDS.least} to ${SPEEDS.most}.`);

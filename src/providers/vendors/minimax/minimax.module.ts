@@ -25,7 +25,7 @@ export class MiniMaxProvider extends OpenAiFormatProvider {
         reasoningReplay: true,
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
-      speech: (http) => new EncodedSpeech(new MiniMaxSpeech(http), ['opus', 'aac']),
+      speech: (http) => new EncodedSpeech(new MiniMaxSpeech(http), ['opus', 'aac', 'wav']),
       video: (provider, http) => new MiniMaxVideo(provider, http),
       music: (http) => new MiniMaxMusic(http),
     });

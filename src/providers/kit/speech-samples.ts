@@ -1,0 +1,146 @@
+/** Reads samples from what vendors send, while it arrives. */
+import { readWavFormat } from '../../core/media/container-readers';
+import { ProviderError } from '../contract/provider-error';
+import { Resampler } from './resampler';
+
+/** Of the contract's PCM, which is mono and signed 16-bit little-endian. */
+export const SPEECH_RATE_HZ = 24_000;
+const SAMPLE_BYTES = 2;
+
+/** Yields mono samples at {@link SPEECH_RATE_HZ}. */
+export interface SampleReader {
+  /** The samples that are complete. @throws ProviderError */
+  read(bytes: Buffer): Int16Array;
+  /** The remaining samples. @throws ProviderError */
+  end(): Int16Array;
+}
+
+/** 16-bit samples without a header. Channels are mixed; half a sample at the end is left out. */
+export class PcmReader implements SampleReader {
+  private rest: Buffer = Buffer.alloc(0);
+
+  constructor(private readonly channels = 1) {}
+
+  read(bytes: Buffer): Int16Array {
+    const { channels } = this;
+    const whole = this.rest.length === 0 ? bytes : Buffer.concat([this.rest, bytes]);
+    const blockBytes = channels * SAMPLE_BYTES;
+    const samples = new Int16Array(Math.floor(whole.length / blockBytes));
+    for (let index = 0; index < samples.length; index++) {
+      let sum = 0;
+      for (let channel = 0; channel < channels; channel++) {
+        sum += whole.readInt16LE(index * blockBytes + channel * SAMPLE_BYTES);
+      }
+      samples[index] = sum / channels;
+    }
+    this.rest = whole.subarray(samples.length * blockBytes);
+    return samples;
+  }
+
+  end(): Int16Array {
+    return new Int16Array(0);
+  }
+}
+
+/** Chunks before the samples name the encoder, say; longer ones are not expected in speech. */
+const MAX_HEAD_BYTES = 64 * 1024;
+const PCM_TAG = 1;
+/** Each of these has at most 480 kernels to resample it with. */
+const RATES_HZ = { least: 8_000, most: 48_000, step: 50 };
+
+interface WavHead {
+  readonly channels: number;
+  readonly rateHz: number;
+  /** Where the samples begin. */
+  readonly from: number;
+  /** Bytes of samples as announced: streams announce more than they send. `Infinity`: not announced. */
+  readonly dataBytes: number;
+}
+
+/** A WAV file of 16-bit samples, in mono or stereo and at any usual rate. */
+export class WavReader implements SampleReader {
+  private head: Buffer = Buffer.alloc(0);
+  private samples: WavSamples | null = null;
+
+  read(bytes: Buffer): Int16Array {
+    if (this.samples !== null) return this.samples.read(bytes);
+    this.head = Buffer.concat([this.head, bytes]);
+    const found = readHead(this.head);
+    if (found === null) {
+      if (this.head.length > MAX_HEAD_BYTES) throw unreadable();
+      return new Int16Array(0);
+    }
+    this.samples = new WavSamples(found);
+    return this.samples.read(this.head.subarray(found.from));
+  }
+
+  end(): Int16Array {
+    if (this.samples === null) throw unreadable();
+    return this.samples.end();
+  }
+}
+
+class WavSamples implements SampleReader {
+  private readonly pcm: PcmReader;
+  private readonly resampler: Resampler | null;
+  private remainingBytes: number;
+
+  constructor({ channels, rateHz, dataBytes }: WavHead) {
+    this.pcm = new PcmReader(channels);
+    this.resampler = rateHz === SPEECH_RATE_HZ ? null : new Resampler(rateHz, SPEECH_RATE_HZ);
+    this.remainingBytes = dataBytes;
+  }
+
+  /** Without the chunks that may follow the samples. */
+  read(bytes: Buffer): Int16Array {
+    const own = bytes.subarray(0, Math.min(bytes.length, this.remainingBytes));
+    this.remainingBytes -= own.length;
+    const samples = this.pcm.read(own);
+    return this.resampler?.push(samples) ?? samples;
+  }
+
+  end(): Int16Array {
+    return this.resampler?.end() ?? this.pcm.end();
+  }
+}
+
+/** `null`: incomplete. @throws ProviderError */
+function readHead(head: Buffer): WavHead | null {
+  if (head.length < 12) return null;
+  if (head.toString('latin1', 0, 4) !== 'RIFF' || head.toString('latin1', 8, 12) !== 'WAVE') throw unreadable();
+  let format: Pick<WavHead, 'channels' | 'rateHz'> | null = null;
+  for (let at = 12; at + 8 <= head.length;) {
+    const id = head.toString('latin1', at, at + 4);
+    const size = head.readUInt32LE(at + 4);
+    const from = at + 8;
+    if (id === 'data') {
+      if (format === null) throw unreadable();
+      return { ...format, from, dataBytes: size === 0 ? Infinity : size };
+    }
+    at = from + size + (size % 2);
+    if (id === 'fmt ' && at <= head.length) format = readFormat(head.subarray(from, at));
+  }
+  return null;
+}
+
+function readFormat(chunk: Buffer): Pick<WavHead, 'channels' | 'rateHz'> {
+  let format;
+  try {
+    format = readWavFormat(chunk);
+  } catch (error) {
+    throw unreadable(error);
+  }
+  const { tag, channels, rateHz, sampleBytes } = format;
+  const isUsualRate = rateHz >= RATES_HZ.least && rateHz <= RATES_HZ.most && rateHz % RATES_HZ.step === 0;
+  if (tag !== PCM_TAG || sampleBytes !== SAMPLE_BYTES || channels > 2 || !isUsualRate) throw unreadable();
+  return { channels, rateHz };
+}
+
+/** The vendor has made the speech, and bills it: no other attempt may follow. */
+function unreadable(cause?: unknown): ProviderError {
+  return new ProviderError('provider_error', 'The provider sent a WAV file that cannot be converted.', {
+    phase: 'stream',
+    fallback: false,
+    cause,
+  });
+}
