@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState, type DragEvent } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { Banner } from '../../ui/banner';
 import { Button } from '../../ui/button';
 import { Paperclip, X } from '../../ui/icons';
@@ -38,17 +38,16 @@ export function ChatComposer(props: ChatComposerProps) {
     onChange((current) => ({ ...current, attachments: [...current.attachments, ...added] }));
     setFilesBeingRead((count) => count - files.length);
   };
-  const onDrop = (event: DragEvent): void => {
-    event.preventDefault();
-    void attach([...event.dataTransfer.files]);
-  };
   const isEmpty = message.text.trim() === '' && message.attachments.length === 0;
   const canSend = !running && problem === null && filesBeingRead === 0 && !isEmpty;
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the button below attaches files as well
     <form
       className="rounded-xl border bg-surface p-3"
-      onDrop={onDrop}
+      onDrop={(event) => {
+        event.preventDefault();
+        void attach([...event.dataTransfer.files]);
+      }}
       onDragOver={(event) => event.preventDefault()}
       onSubmit={(event) => {
         event.preventDefault();
