@@ -1,14 +1,11 @@
 /** What a gateway writes while its only provider is down. Alone on the machine, in the long form. */
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { join, resolve } from 'node:path';
 import { endChildren, findFreePort } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
 import { createCatalog } from '../harness/upstream-models';
 import { report } from './figures';
-import type { OpenLoadJob, OpenLoadResult } from './open-load-process';
+import { LoadGenerator } from './open-load';
 import { Operator } from './operator';
 
 const PER_SECOND = Number(process.env.STORM_PER_SECOND ?? 500);
@@ -26,7 +23,7 @@ describe(`a provider that is down at ${PER_SECOND} requests a second`, () => {
   let database: TestDatabase;
   let operator: Operator;
   let gateway: GatewayProcess;
-  let generator: ChildProcess;
+  let generator: LoadGenerator;
 
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -37,12 +34,10 @@ describe(`a provider that is down at ${PER_SECOND} requests a second`, () => {
       catalogDir: catalog.path,
       environment: { OPENAI_COMPATIBLE_BASE_URL: `http://127.0.0.1:${await findFreePort()}/v1` },
     });
-    generator = fork(join(__dirname, 'open-load-process.ts'), {
-      execArgv: ['--require', resolve(__dirname, '../harness/register-typescript.js')],
-    });
+    generator = LoadGenerator.start();
   });
   afterAll(async () => {
-    generator.disconnect();
+    generator.stop();
     await endChildren();
     await operator.close();
     await database.drop();
@@ -53,8 +48,8 @@ describe(`a provider that is down at ${PER_SECOND} requests a second`, () => {
     const { key } = await operator.customer(10n ** 15n);
     const body = JSON.stringify({ model: 'local/chat', messages: [{ role: 'user', content: 'hi' }], max_tokens: 5 });
     const url = `${gateway.url}/v1/chat/completions`;
-    generator.send({ url, key, body, load: { perSecond: PER_SECOND }, durationMs: STORM_MS } satisfies OpenLoadJob);
-    const [{ statuses, refused }] = (await once(generator, 'message')) as [OpenLoadResult];
+    const load = { perSecond: PER_SECOND };
+    const { statuses, refused } = await generator.run({ url, key, body, load, durationMs: STORM_MS });
     const requests = Object.values(statuses).reduce((sum, count) => sum + count, 0);
     expect(statuses).toEqual({ 503: requests });
     await gateway.child.end();

@@ -2,10 +2,7 @@
  * What it costs requests that a gateway is watched: Prometheus reads its metrics every second, and one request in a hundred
  * is traced. Alone on the machine, in the long form.
  */
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { endChildren, findFreePort } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
@@ -13,7 +10,7 @@ import { createTestRedis } from '../harness/redis';
 import { SpanCollector } from '../harness/span-collector';
 import { chatBody } from './chat-load';
 import { report } from './figures';
-import type { OpenLoadJob, OpenLoadResult } from './open-load-process';
+import { LoadGenerator } from './open-load';
 import { Operator } from './operator';
 
 const PER_SECOND = Number(process.env.OBSERVED_PER_SECOND ?? 500);
@@ -21,7 +18,7 @@ const PER_SECOND = Number(process.env.OBSERVED_PER_SECOND ?? 500);
 const ROUNDS = 3;
 const ROUND_MS = 10_000;
 const SCRAPE_EVERY_MS = 1_000;
-const TRACED_SHARE = 0.01;
+const TRACED_EVERY = 100;
 /** By how much the 99 % of requests may be delayed, in the best of the rounds: other work only adds. */
 const MAX_DELAY_MS = { scraped: 2, traced: 1 };
 
@@ -35,27 +32,30 @@ describe(`a gateway that serves ${PER_SECOND} requests a second`, () => {
   let database: TestDatabase;
   let operator: Operator;
   let collector: SpanCollector;
-  let plain: GatewayProcess;
-  let traced: GatewayProcess;
+  let gateway: GatewayProcess;
   let metricsUrl: string;
-  let generator: ChildProcess;
+  let generator: LoadGenerator;
 
   beforeAll(async () => {
     database = await createTestDatabase();
     operator = await Operator.connect(database.url);
     collector = await SpanCollector.start();
-    const servers = { databaseUrl: database.url, redisUrl: createTestRedis().url };
     const port = await findFreePort();
     metricsUrl = `http://127.0.0.1:${port}/metrics`;
-    plain = await GatewayProcess.start({ ...servers, environment: { MANAGEMENT_PORT: String(port) } });
-    const traces = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: String(TRACED_SHARE) };
-    traced = await GatewayProcess.start({ ...servers, environment: traces });
-    generator = fork(join(__dirname, 'open-load-process.ts'), {
-      execArgv: ['--require', resolve(__dirname, '../harness/register-typescript.js')],
+    gateway = await GatewayProcess.start({
+      databaseUrl: database.url,
+      redisUrl: createTestRedis().url,
+      environment: {
+        MANAGEMENT_PORT: String(port),
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        // Callers decide which requests are traced, so that all figures are of one process.
+        OTEL_TRACES_SAMPLER_ARG: '0',
+      },
     });
+    generator = LoadGenerator.start();
   });
   afterAll(async () => {
-    generator.disconnect();
+    generator.stop();
     await endChildren();
     collector.stop();
     await operator.close();
@@ -65,30 +65,29 @@ describe(`a gateway that serves ${PER_SECOND} requests a second`, () => {
   it('delays the 99 % of requests by at most 2 ms while it is scraped, and by 1 ms while 1 % is traced', async () => {
     const { key } = await operator.customer(10n ** 15n);
     const body = JSON.stringify(chatBody('delay=0 tokens=20'));
-    const run = async (gateway: GatewayProcess, durationMs = ROUND_MS): Promise<Figures> => {
-      const url = `${gateway.url}/v1/chat/completions`;
+    const url = `${gateway.url}/v1/chat/completions`;
+    const run = async (sampledEvery?: number): Promise<Figures> => {
       const cpuBeforeUs = cpuUs(gateway.child.pid);
-      generator.send({ url, key, body, load: { perSecond: PER_SECOND }, durationMs } satisfies OpenLoadJob);
-      const [{ statuses, served }] = (await once(generator, 'message')) as [OpenLoadResult];
+      const load = { perSecond: PER_SECOND };
+      const { statuses, served } = await generator.run({ url, key, body, load, durationMs: ROUND_MS, sampledEvery });
       expect(Object.keys(statuses)).toEqual(['200']);
       const usedUs = cpuUs(gateway.child.pid) - cpuBeforeUs;
       return { p99Ms: served.p99, cpuUsPerRequest: Math.round(usedUs / (statuses[200] ?? 0)) };
     };
-    await run(plain, ROUND_MS / 2);
-    await run(traced, ROUND_MS / 2);
+    await run(TRACED_EVERY);
     const rounds: Record<'bare' | 'scraped' | 'traced', Figures>[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      const bare = await run(plain);
+      const bare = await run();
       let bytes = 0;
       const scrapes = setInterval(() => {
         void fetch(metricsUrl)
           .then((reply) => reply.text())
           .then((text) => (bytes = text.length));
       }, SCRAPE_EVERY_MS);
-      const scraped = await run(plain);
+      const scraped = await run();
       clearInterval(scrapes);
       expect(bytes).toBeGreaterThan(0);
-      rounds.push({ bare, scraped, traced: await run(traced) });
+      rounds.push({ bare, scraped, traced: await run(TRACED_EVERY) });
     }
     report('watched under load', { perSecond: PER_SECOND, rounds, spans: collector.spans.length });
     expect(collector.spans.length).toBeGreaterThan(0);

@@ -1,7 +1,8 @@
 /**
- * The load generator of the overload test, in a separate process. An open load sends requests on schedule, whether or
+ * The load generator of the long forms, in a separate process. An open load sends requests on schedule, whether or
  * not earlier ones were answered, and measures latency from the scheduled instant.
  */
+import { randomBytes } from 'node:crypto';
 import { Agent } from 'undici';
 
 export interface OpenLoadJob {
@@ -11,6 +12,8 @@ export interface OpenLoadJob {
   /** `perSecond`: an open load. `callers`: this many clients, each of which sends again after its response. */
   readonly load: { readonly perSecond: number } | { readonly callers: number };
   readonly durationMs: number;
+  /** Every one of so many requests belongs to a sampled trace of its caller; the others to none. */
+  readonly sampledEvery?: number;
 }
 
 /** Times in milliseconds. */
@@ -36,7 +39,14 @@ export interface Latency {
 
 const AGENT = new Agent({ connections: 2_000, pipelining: 1, headersTimeout: 20_000, bodyTimeout: 20_000 });
 
-async function run({ url, key, body, load, durationMs }: OpenLoadJob): Promise<OpenLoadResult> {
+async function run({
+  url,
+  key,
+  body,
+  load,
+  durationMs,
+  sampledEvery = Infinity,
+}: OpenLoadJob): Promise<OpenLoadResult> {
   const { origin, pathname } = new URL(url);
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const statuses: Record<string, number> = {};
@@ -44,12 +54,20 @@ async function run({ url, key, body, load, durationMs }: OpenLoadJob): Promise<O
   const refused: number[] = [];
   const lags: number[] = [];
   let withoutRetryAfter = 0;
+  let sent = 0;
 
   const send = async (dueMs: number): Promise<void> => {
     lags.push(performance.now() - dueMs);
     let status = 0;
+    const traceHeaders = ++sent % sampledEvery === 0 ? { traceparent: newSampledTraceparent() } : {};
     try {
-      const reply = await AGENT.request({ origin, path: pathname, method: 'POST', headers, body });
+      const reply = await AGENT.request({
+        origin,
+        path: pathname,
+        method: 'POST',
+        headers: { ...headers, ...traceHeaders },
+        body,
+      });
       await reply.body.dump();
       status = reply.statusCode;
       if (status !== 200 && reply.headers['retry-after'] === undefined) withoutRetryAfter++;
@@ -89,6 +107,11 @@ async function run({ url, key, body, load, durationMs }: OpenLoadJob): Promise<O
     sendLag: latencyOf(lags),
     tailMs: endedMs - startMs - durationMs,
   };
+}
+
+/** Of W3C Trace Context, with the flag of a sampled trace. */
+function newSampledTraceparent(): string {
+  return `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
 }
 
 function latencyOf(values: number[]): Latency {

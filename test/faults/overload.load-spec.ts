@@ -1,12 +1,10 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { join, resolve } from 'node:path';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
 import { chat, chatBody } from './chat-load';
 import { report, until } from './figures';
+import { LoadGenerator } from './open-load';
 import type { OpenLoadJob, OpenLoadResult } from './open-load-process';
 import { Operator } from './operator';
 
@@ -20,7 +18,7 @@ describe('three times the capacity of the gateway', () => {
   let database: TestDatabase;
   let operator: Operator;
   let gateway: GatewayProcess;
-  let generator: ChildProcess;
+  let generator: LoadGenerator;
 
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -30,12 +28,10 @@ describe('three times the capacity of the gateway', () => {
       redisUrl: createTestRedis().url,
       environment: { OVERLOAD_CONCURRENCY: '256' },
     });
-    generator = fork(join(__dirname, 'open-load-process.ts'), {
-      execArgv: ['--require', resolve(__dirname, '../harness/register-typescript.js')],
-    });
+    generator = LoadGenerator.start();
   });
   afterAll(async () => {
-    generator.disconnect();
+    generator.stop();
     await endChildren();
     await operator.close();
     await database.drop();
@@ -46,8 +42,7 @@ describe('three times the capacity of the gateway', () => {
     const url = `${gateway.url}/v1/chat/completions`;
     const body = chatBody('delay=0 tokens=300', { max_tokens: 300, stream: true });
     const run = async (load: OpenLoadJob['load'], durationMs: number): Promise<OpenLoadResult> => {
-      generator.send({ url, key, body: JSON.stringify(body), load, durationMs } satisfies OpenLoadJob);
-      const [result] = (await once(generator, 'message')) as [OpenLoadResult];
+      const result = await generator.run({ url, key, body: JSON.stringify(body), load, durationMs });
       report(`load ${JSON.stringify(load)}`, result);
       return result;
     };
