@@ -40,6 +40,11 @@ export class InstanceDefinition implements ProviderDefinition {
   private settingsOf(apiKey: string | undefined): ProviderEnvironment {
     const { credentials } = this.module;
     const baseUrl = this.instance.baseUrl ?? undefined;
-    return Object.fromEntries(credentials.map((name) => [name, name.endsWith('_BASE_URL') ? baseUrl : apiKey]));
+    const settingOf = (name: string): string | undefined => {
+      // It belongs to the account of the process.
+      if (name.endsWith('_SECRET')) return undefined;
+      return name.endsWith('_BASE_URL') ? baseUrl : apiKey;
+    };
+    return Object.fromEntries(credentials.map((name) => [name, settingOf(name)]));
   }
 }

@@ -57,6 +57,9 @@ export const PROVIDER_SETTINGS = {
   ...hosted('MOONSHOT', 'Moonshot'),
   ...hosted('NVIDIA', 'NVIDIA NIM'),
   ...hosted('OPENROUTER', 'OpenRouter'),
+  OPENROUTER_WEBHOOK_SECRET: apiKey.describe(
+    'Secret that signs OpenRouter’s reports about videos, from the settings of the workspace; without one they are only hints',
+  ),
   ...hosted('PERPLEXITY', 'Perplexity'),
   ...hosted('QWEN', 'Qwen (Alibaba Cloud Model Studio)'),
   ...hosted('RECRAFT', 'Recraft'),

@@ -52,8 +52,15 @@ export interface OpenAiPreset {
   readonly speech?: (http: UpstreamHttp) => SpeechProvider;
   /** The same for transcription. */
   readonly transcription?: (http: UpstreamHttp) => TranscriptionProvider;
+  /** Environment name of the secret that signs the vendor's reports about videos. */
+  readonly reportSecretVariable?: string;
   /** Videos, in a format of the vendor's own. */
-  readonly video?: (provider: string, http: UpstreamHttp, credential: DownloadCredential) => JobAdapter;
+  readonly video?: (
+    provider: string,
+    http: UpstreamHttp,
+    credential: DownloadCredential,
+    reportSecret: string | undefined,
+  ) => JobAdapter;
   /** The same for music. */
   readonly music?: (http: UpstreamHttp) => JobAdapter;
 }
@@ -65,7 +72,8 @@ export abstract class OpenAiFormatProvider implements ProviderDefinition {
 
   constructor(private readonly preset: OpenAiPreset) {
     this.id = preset.id;
-    this.credentials = [preset.apiKeyVariable, preset.baseUrlVariable];
+    const { apiKeyVariable, baseUrlVariable, reportSecretVariable } = preset;
+    this.credentials = [apiKeyVariable, baseUrlVariable, ...(reportSecretVariable ? [reportSecretVariable] : [])];
   }
 
   create(environment: ProviderEnvironment): Provider | null {
@@ -81,7 +89,8 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
   const url = parseBaseUrl(baseUrl, baseUrlVariable);
   const headers = apiKey === undefined ? {} : toKeyHeader(apiKey, apiKeyHeader);
   const http = new UpstreamHttp({ baseUrl: url, headers });
-  const video = preset.video?.(id, http, { hosts: [url.host], headers });
+  const reportSecret = environment[preset.reportSecretVariable ?? ''];
+  const video = preset.video?.(id, http, { hosts: [url.host], headers }, reportSecret);
   const music = preset.music?.(http);
   const capabilities = {
     ...toCapabilities(preset.capabilities ?? CAPABILITIES),

@@ -1,6 +1,7 @@
 import { shiftDecimal } from '../../../core/types/decimal';
 import type { ImageFile } from '../../contract/images';
 import type {
+  AsyncJobAdapter,
   DownloadCredential,
   JobCapabilities,
   JobHandle,
@@ -11,6 +12,7 @@ import type {
 import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import type { UpstreamHttp } from '../../kit/upstream-http';
+import { isSignedByOpenRouter } from './openrouter-signature';
 import { toDataUrl } from '../../kit/data-url';
 import {
   askAboutJob,
@@ -48,12 +50,18 @@ export class OpenRouterVideo extends VideoJobs {
     pollMs: [10_000, 30_000],
   };
 
+  /** Only where the operator has set the secret of the workspace. */
+  readonly verifyReport?: AsyncJobAdapter['verifyReport'];
+
   constructor(
     provider: string,
     http: UpstreamHttp,
     private readonly credential: DownloadCredential,
+    reportSecret?: string,
   ) {
     super(provider, http);
+    if (reportSecret === undefined) return;
+    this.verifyReport = (report) => Promise.resolve(isSignedByOpenRouter(report, reportSecret));
   }
 
   assertSupported(spec: JobSpec): void {

@@ -17,6 +17,7 @@ export class OpenRouterProvider extends OpenAiFormatProvider {
       apiKeyVariable: 'OPENROUTER_API_KEY',
       baseUrlVariable: 'OPENROUTER_BASE_URL',
       defaultBaseUrl: 'https://openrouter.ai/api/v1',
+      reportSecretVariable: 'OPENROUTER_WEBHOOK_SECRET',
       capabilities: ['chat', 'completions', 'embeddings', 'speech'],
       quirks: {
         streamUsage: 'include_usage',
@@ -26,7 +27,7 @@ export class OpenRouterProvider extends OpenAiFormatProvider {
       },
       // It has MP3 and PCM (https://openrouter.ai/docs/guides/overview/multimodal/tts).
       speech: (http) => new EncodedSpeech(new OpenAiSpeech(http), ['opus', 'aac', 'flac', 'wav']),
-      video: (provider, http, credential) => new OpenRouterVideo(provider, http, credential),
+      video: (provider, http, credential, secret) => new OpenRouterVideo(provider, http, credential, secret),
     });
   }
 }
