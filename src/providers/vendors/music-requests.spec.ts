@@ -50,14 +50,19 @@ describe('a piece of music', () => {
     ]);
   });
 
-  it('is composed by Lyria within one request, instrumental by its prompt', async () => {
-    await open('google').make(SPEC, providerCall({ upstreamModel: 'lyria-3-clip-preview' }));
-    const [received] = upstream.received;
-    expect([received?.url, JSON.parse(received?.body ?? '')]).toEqual([
-      '/v1beta/interactions',
-      { model: 'lyria-3-clip-preview', input: 'a waltz\n\nInstrumental only, no vocals.' },
-    ]);
-  });
+  it.each([
+    [true, 'a waltz\n\nDuration: 90 seconds. Instrumental only, no vocals.'],
+    [false, 'a waltz\n\nDuration: 90 seconds.'],
+  ])(
+    'is composed by Lyria within one request, as long as its prompt says, instrumental: %s',
+    async (instrumental, input) => {
+      const call = providerCall({ upstreamModel: 'lyria-3.5' });
+      await open('google').make({ ...SPEC, durationSeconds: 90, instrumental }, call);
+      const [received] = upstream.received;
+      const sent = { model: 'lyria-3.5', input };
+      expect([received?.url, JSON.parse(received?.body ?? '')]).toEqual(['/v1beta/interactions', sent]);
+    },
+  );
 
   it.each([
     [true, { is_instrumental: true }],

@@ -1,7 +1,8 @@
 /**
  * Music by Lyria (https://ai.google.dev/gemini-api/docs/music-generation). The reply is the piece, as MP3: the models refuse
- * every choice of a format (https://pkg.go.dev/github.com/shouni/lyria-rest). They have no field for the duration either,
- * so the catalogue offers the model whose pieces are always as long.
+ * every choice of a format (https://pkg.go.dev/github.com/shouni/lyria-rest). They have no field for the duration either:
+ * Lyria 3 Clip always makes 30 seconds, and Lyria 3.5 follows the prompt, so a piece may be shorter or longer than asked for.
+ * Its price is for each piece.
  */
 import type { JobCapabilities, JobSpec, MusicSpec, SyncJobAdapter } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
@@ -19,7 +20,7 @@ import {
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { contentOf } from './interactions';
 
-/** Its documentation asks for instrumental pieces in the prompt. */
+/** Its documentation asks for instrumental pieces, as for a duration, in the prompt. */
 const INSTRUMENTAL = 'Instrumental only, no vocals.';
 
 export class LyriaMusic implements SyncJobAdapter {
@@ -45,6 +46,7 @@ export class LyriaMusic implements SyncJobAdapter {
 
 function toInteraction(spec: MusicSpec, model: string): JsonObject {
   assertPlainMp3(spec);
-  const { prompt, instrumental } = spec;
-  return { model, input: instrumental ? `${prompt}\n\n${INSTRUMENTAL}` : prompt };
+  const { prompt, durationSeconds, instrumental } = spec;
+  const wishes = [`Duration: ${durationSeconds} seconds.`, ...(instrumental ? [INSTRUMENTAL] : [])];
+  return { model, input: `${prompt}\n\n${wishes.join(' ')}` };
 }
