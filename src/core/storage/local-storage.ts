@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../time/clock';
 import { openFile, removeAbandonedDrafts, removeFile, writeFileWhole } from './local-files';
-import { isObjectKey, requireObjectKey } from './object-key';
+import { isObjectKey, requireObjectKey, requireStoredKey } from './object-key';
 import type { ObjectStorage, SignedUrl } from './object-storage';
 import { storageUnavailable } from './storage-failure';
 import { UrlSignature } from './url-signature';
@@ -58,6 +58,10 @@ export class LocalStorage implements ObjectStorage {
     } finally {
       await file.close();
     }
+  }
+
+  async open(key: string, signal: AbortSignal): Promise<Readable | null> {
+    return (await openFile(this.pathOf(key)))?.createReadStream({ signal }) ?? null;
   }
 
   async sign(key: string): Promise<SignedUrl> {
@@ -116,6 +120,6 @@ export class LocalStorage implements ObjectStorage {
   }
 
   private pathOf(key: string): string {
-    return join(this.options.root, requireObjectKey(key));
+    return join(this.options.root, requireStoredKey(key));
   }
 }

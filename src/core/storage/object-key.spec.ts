@@ -1,4 +1,13 @@
-import { headOf, isObjectKey, requireObjectKey, toKeyPrefix, toObjectKey } from './object-key';
+import {
+  contentTypeOf,
+  headOf,
+  isObjectKey,
+  requireObjectKey,
+  requireStoredKey,
+  toArchiveKey,
+  toKeyPrefix,
+  toObjectKey,
+} from './object-key';
 
 const owner = {
   kind: 'image',
@@ -54,6 +63,24 @@ describe('an object key', () => {
     expect(isObjectKey(text)).toBe(false);
     expect(() => requireObjectKey(text)).toThrow('not the key of an object');
     expect(() => headOf(text)).toThrow('not the key of an object');
+  });
+
+  it('of an archived day names it, can be stored, and gets no address for clients', () => {
+    const key = toArchiveKey('0190a1b2c3d4', '2026-11-26');
+    expect(key).toBe('ledger/0190a1b2c3d4/2026-11-26.ndjson.gz');
+    expect(requireStoredKey(key)).toBe(key);
+    expect(contentTypeOf(key)).toBe('application/gzip');
+    expect(isObjectKey(key)).toBe(false);
+    expect(() => requireObjectKey(key)).toThrow('not the key of an object');
+  });
+
+  it.each([
+    ['../..', '2026-11-26'],
+    ['0190a1b2c3d4', '../x'],
+    ['0190a1b2c3d4', '2026-11-26\n'],
+    ['0190A1B2C3D4', '2026-11-26'],
+  ])('of an archived day is refused for %j and %j', (deployment, day) => {
+    expect(() => toArchiveKey(deployment, day)).toThrow('not the key');
   });
 
   it('is refused for owner ids with path segments', () => {

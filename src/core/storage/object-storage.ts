@@ -9,7 +9,7 @@ export interface SignedUrl {
 }
 
 /**
- * Stores outputs under keys of `object-key.ts`, which determine content type and download name. Other modules use
+ * Stores objects under keys of `object-key.ts`, which determine content type and download name. Modules with outputs use
  * `StoredObjects`; this interface has no rows or retention.
  */
 export interface ObjectStorage {
@@ -24,6 +24,13 @@ export interface ObjectStorage {
    * @throws GatewayError `service_unavailable`.
    */
   read(key: string): Promise<Buffer | null>;
+
+  /**
+   * The content of an object of any size; `null` when it does not exist. The receiver must read or destroy it. Its own errors
+   * are those of the transfer.
+   * @throws GatewayError `service_unavailable`.
+   */
+  open(key: string, signal: AbortSignal): Promise<Readable | null>;
 
   /**
    * A URL that allows GET without a key until it expires (`SIGNED_URL_TTL_SECONDS`). Does not check that the object

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import type { Clock } from '../time/clock';
-import { headOf, isObjectKey, KEY_SEGMENTS, requireObjectKey } from './object-key';
+import { contentTypeOf, headOf, isObjectKey, KEY_SEGMENTS, requireStoredKey } from './object-key';
 import type { ObjectStorage, SignedUrl } from './object-storage';
 import { storageUnavailable } from './storage-failure';
 
@@ -58,7 +58,7 @@ export class S3Storage implements ObjectStorage {
 
   async put(key: string, body: Buffer | Readable): Promise<{ sizeBytes: number }> {
     const { Upload } = this.sdk;
-    const { contentType } = headOf(key);
+    const contentType = contentTypeOf(key);
     const upload = new Upload({
       client: this.client,
       params: { Bucket: this.options.bucket, Key: key, Body: body, ContentType: contentType },
@@ -85,14 +85,28 @@ export class S3Storage implements ObjectStorage {
   }
 
   async read(key: string): Promise<Buffer | null> {
-    const command = new this.sdk.GetObjectCommand({ Bucket: this.options.bucket, Key: requireObjectKey(key) });
     try {
-      const { Body } = await this.client.send(command, { abortSignal: AbortSignal.timeout(this.timeouts.putMs) });
-      return Body === undefined ? null : Buffer.from(await Body.transformToByteArray());
+      const body = await this.fetch(key, AbortSignal.timeout(this.timeouts.putMs));
+      return body === undefined ? null : Buffer.from(await body.transformToByteArray());
     } catch (error) {
       if (error instanceof this.sdk.NoSuchKey) return null;
       throw storageUnavailable(error);
     }
+  }
+
+  async open(key: string, signal: AbortSignal): Promise<Readable | null> {
+    try {
+      // In Node.js, the body of the SDK is a `Readable`.
+      return ((await this.fetch(key, signal)) ?? null) as Readable | null;
+    } catch (error) {
+      if (error instanceof this.sdk.NoSuchKey) return null;
+      throw storageUnavailable(error);
+    }
+  }
+
+  private async fetch(key: string, abortSignal: AbortSignal) {
+    const command = new this.sdk.GetObjectCommand({ Bucket: this.options.bucket, Key: requireStoredKey(key) });
+    return (await this.client.send(command, { abortSignal })).Body;
   }
 
   async sign(key: string): Promise<SignedUrl> {
@@ -128,7 +142,7 @@ export class S3Storage implements ObjectStorage {
   async delete(key: string): Promise<void> {
     try {
       await this.client.send(
-        new this.sdk.DeleteObjectCommand({ Bucket: this.options.bucket, Key: requireObjectKey(key) }),
+        new this.sdk.DeleteObjectCommand({ Bucket: this.options.bucket, Key: requireStoredKey(key) }),
       );
     } catch (error) {
       throw storageUnavailable(error);

@@ -133,6 +133,7 @@ class FailingStorage {
       },
       sign: (key) => storage.sign(key),
       read: (key) => storage.read(key),
+      open: (key, signal) => storage.open(key, signal),
       keyOf: (url) => storage.keyOf(url),
       delete: (key) => storage.delete(key),
       close: () => storage.close(),

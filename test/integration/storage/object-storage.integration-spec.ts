@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { systemClock } from '../../../src/core/time/clock';
 import { LocalStorage } from '../../../src/core/storage/local-storage';
-import { toObjectKey } from '../../../src/core/storage/object-key';
+import { toArchiveKey, toObjectKey } from '../../../src/core/storage/object-key';
 import { OBJECT_STORAGE, type ObjectStorage } from '../../../src/core/storage/object-storage';
 import { TestGateway } from '../../harness/gateway';
 import { S3Server } from '../../harness/s3-server';
@@ -76,6 +76,38 @@ describe.each([
     expect(await storage.read(key)).toBeNull();
     await storage.put(key, bytes);
     expect((await storage.read(key))?.equals(bytes)).toBe(true);
+  });
+
+  it('of any size can be read piece by piece, and are nothing where nothing is', async () => {
+    const { signal } = new AbortController();
+    const [key, bytes] = [newKey(), randomBytes(20 * 1024 * 1024)];
+    expect(await storage.open(key, signal)).toBeNull();
+    await storage.put(key, bytes);
+    const pieces: Buffer[] = [];
+    for await (const piece of (await storage.open(key, signal)) ?? []) pieces.push(piece as Buffer);
+    expect(pieces.length).toBeGreaterThan(20);
+    expect(Buffer.concat(pieces).equals(bytes)).toBe(true);
+  });
+
+  it('can be given up while they are read', async () => {
+    const giveUp = new AbortController();
+    const key = newKey();
+    await storage.put(key, randomBytes(20 * 1024 * 1024));
+    const reading = async () => {
+      for await (const piece of (await storage.open(key, giveUp.signal)) ?? []) {
+        if ((piece as Buffer).length > 0) giveUp.abort();
+      }
+    };
+    await expect(reading()).rejects.toThrow('abort');
+  });
+
+  it('of archived days are stored like others, and get no address', async () => {
+    const key = toArchiveKey(randomUUID().slice(-12), '2026-11-26');
+    await storage.put(key, Buffer.from('x'));
+    expect((await storage.read(key))?.toString()).toBe('x');
+    await expect(storage.sign(key)).rejects.toThrow('not the key of an object');
+    await storage.delete(key);
+    expect(await storage.read(key)).toBeNull();
   });
 
   it('are replaced by a later object under the same key', async () => {
