@@ -17,6 +17,7 @@ import { MediaJobsModule } from './media-jobs/media-jobs.module';
 import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
 import { MetricsModule } from './core/observability/metrics/metrics.module';
 import { TracingModule } from './core/observability/traces/tracing.module';
+import { LedgerArchiveModule } from './billing/ledger/ledger-archive.module';
 import { ModelsModule } from './models/models.module';
 import { OrganizationsModule } from './dashboard/organizations/organizations.module';
 import { PROVIDER_MODULES } from './provider-modules';
@@ -40,6 +41,7 @@ export class AppModule {
         CredentialsModule,
         AuthModule,
         BillingModule,
+        LedgerArchiveModule,
         ModelsModule,
         OrganizationsModule,
         ChatModule,

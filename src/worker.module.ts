@@ -9,6 +9,7 @@ import { ProbesModule } from './http/probes.module';
 import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
 import { MetricsModule } from './core/observability/metrics/metrics.module';
 import { TracingModule } from './core/observability/traces/tracing.module';
+import { LedgerArchiveModule } from './billing/ledger/ledger-archive.module';
 import { ModelsModule } from './models/models.module';
 import { PROVIDER_MODULES } from './provider-modules';
 import { RedisModule } from './core/redis/redis.module';
@@ -28,6 +29,7 @@ export class WorkerModule {
         ...PROVIDER_MODULES,
         CredentialsModule,
         BillingModule,
+        LedgerArchiveModule,
         ModelsModule,
         JobWorkerModule,
         ProbesModule,

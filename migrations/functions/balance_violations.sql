@@ -3,7 +3,8 @@
 --
 -- The charges of a day belong to requests of at most 9 days: a job lasts at most 7. Its entries are read by organization in the
 -- order of time, through indexes. Where that order disagrees with the balances,
--- the entry before is found by `id`: entries are booked in its order also when the clock of the database goes back.
+-- the entry before is found by `id`: entries are booked in its order also when the clock of the database goes back. It is not
+-- known where charges of archived days may be missing in between.
 CREATE OR REPLACE FUNCTION balance_violations(p_day date)
 RETURNS TABLE (invariant text, subject text, difference_micro numeric) LANGUAGE sql STABLE
 AS $$
@@ -42,4 +43,5 @@ SELECT 'I21 an entry leaves the balance before it plus itself', e.id::text,
    AND CASE WHEN booked.id IS NULL THEN e.balance_after_micro <> e.organization_delta_micro
             WHEN booked.balance_after_micro IS NOT NULL
             THEN e.balance_after_micro IS DISTINCT FROM booked.balance_after_micro + e.organization_delta_micro END
+   AND (booked.id IS NULL OR booked.id >= (SELECT ledger_last_archived_entry()))
 $$;

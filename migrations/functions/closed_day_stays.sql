@@ -1,6 +1,6 @@
--- Refuses reservations of a closed day, and changes of what its closing has recorded. Inserts run it only for ids from more
--- than two days before the row's own time, which the database's clock sets: of such days only holds of jobs and the ids of a
--- process with a wrong clock are left. It waits while their day is being closed.
+-- Refuses reservations of a closed day and of days whose partitions may be gone, and changes of what its closing has recorded.
+-- Inserts run it only for ids from more than two days before the row's own time, which the database's clock sets: of such days
+-- only holds of jobs and the ids of a process with a wrong clock are left. It waits while their day is being closed.
 CREATE OR REPLACE FUNCTION closed_day_stays() RETURNS trigger LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -11,7 +11,8 @@ BEGIN
   END IF;
   v_day := day_of_id(NEW.id);
   PERFORM pg_advisory_xact_lock_shared(hashtext('ledger_close'), v_day - DATE '2000-01-01');
-  IF EXISTS (SELECT FROM ledger_day d WHERE d.day = v_day AND d.closed_at IS NOT NULL) THEN
+  PERFORM pg_advisory_xact_lock_shared(hashtext('ledger_archive'));
+  IF EXISTS (SELECT FROM ledger_day d WHERE d.day = v_day AND d.closed_at IS NOT NULL) OR v_day < ledger_kept_from() THEN
     RAISE EXCEPTION '% is closed', v_day USING ERRCODE = 'check_violation';
   END IF;
   RETURN NEW;

@@ -1,11 +1,14 @@
 -- What `ledger verify` and the periodic audit find in a closed day: I4, I7, I8 and I21 of its requests; I22: the requests are
 -- those that were closed; I6: complete windows are the sums of the closings. Windows from one closed day up to the next belong
--- to the former, so that every complete window is checked with exactly one day.
+-- to the former, so that every complete window is checked with exactly one day. The requests of an archived day are no longer
+-- read, also before they are removed: its archive is compared with the closings instead.
 CREATE OR REPLACE FUNCTION closed_day_violations(p_day date)
 RETURNS TABLE (invariant text, subject text, difference_micro numeric) LANGUAGE sql STABLE
 AS $$
-WITH sums AS MATERIALIZED (
-  SELECT * FROM ledger_sums(first_id_of(p_day), last_id_of(p_day))
+WITH archive AS MATERIALIZED (
+  SELECT * FROM ledger_archive WHERE day = p_day AND exported_at IS NOT NULL
+), sums AS MATERIALIZED (
+  SELECT s.* FROM ledger_sums(first_id_of(p_day), last_id_of(p_day)) s WHERE NOT EXISTS (SELECT FROM archive)
 ), closed AS MATERIALIZED (
   SELECT COALESCE((SELECT max(day) FROM ledger_day WHERE closed_at IS NOT NULL AND day < p_day), '-infinity') AS before,
          COALESCE((SELECT min(day) FROM ledger_day WHERE closed_at IS NOT NULL AND day > p_day), 'infinity') AS after,
@@ -29,14 +32,14 @@ WITH sums AS MATERIALIZED (
 )
 SELECT v.* FROM ending_violations(first_id_of(p_day), last_id_of(p_day)) v WHERE (SELECT sum(broken_count) FROM sums) > 0
 UNION ALL
-SELECT * FROM job_violations(first_id_of(p_day), last_id_of(p_day))
+SELECT v.* FROM job_violations(first_id_of(p_day), last_id_of(p_day)) v WHERE NOT EXISTS (SELECT FROM archive)
 UNION ALL
 SELECT * FROM balance_violations(p_day)
 
 UNION ALL
 SELECT 'I22 a closed day is as it was closed', p_day || ' ' || organization_id,
        COALESCE(c.charged_micro, 0) - COALESCE(s.charged, 0)
-  FROM (SELECT * FROM ledger_closing WHERE day = p_day) c
+  FROM (SELECT * FROM ledger_closing WHERE day = p_day AND NOT EXISTS (SELECT FROM archive)) c
   FULL JOIN (SELECT organization_id, sum(reservation_count) AS reservations, sum(charge_count) AS charges,
                     sum(spent_micro) AS charged, sum(uncollected_micro) AS uncollected, sum(checksum) AS checksum
                FROM sums GROUP BY 1) s USING (organization_id)
@@ -45,10 +48,28 @@ SELECT 'I22 a closed day is as it was closed', p_day || ' ' || organization_id,
 UNION ALL
 SELECT 'I22 a closed day is as it was closed', p_day || ' ' || organization_id || ' ' || key_id,
        COALESCE(c.spent_micro, 0) - COALESCE(s.spent, 0)
-  FROM (SELECT * FROM ledger_closing_window WHERE closed_day = p_day) c
+  FROM (SELECT * FROM ledger_closing_window WHERE closed_day = p_day AND NOT EXISTS (SELECT FROM archive)) c
   FULL JOIN (SELECT organization_id, key_id, day, month, sum(spent_micro) AS spent FROM sums
               GROUP BY 1, 2, 3, 4) s USING (organization_id, key_id, day, month)
  WHERE c.spent_micro IS DISTINCT FROM s.spent
+
+UNION ALL
+SELECT 'I22 a closed day is as it was closed', p_day || ' archive', COALESCE(c.charged, 0) - a.charged_micro
+  FROM archive a,
+       (SELECT sum(reservation_count) AS reservations, sum(charge_count) AS charges, sum(charged_micro) AS charged,
+               sum(uncollected_micro) AS uncollected, sum(checksum) AS checksum FROM ledger_closing WHERE day = p_day) c
+ WHERE (a.reservation_count, a.charge_count, a.charged_micro, a.uncollected_micro, a.checksum)
+       IS DISTINCT FROM (c.reservations, c.charges, c.charged, c.uncollected, c.checksum)
+    OR a.digest IS DISTINCT FROM ledger_archive_digest(a)
+    OR (a.removed_at IS NOT NULL
+        AND EXISTS (SELECT FROM ended_reservation r WHERE r.id BETWEEN first_id_of(p_day) AND last_id_of(p_day)))
+UNION ALL
+SELECT 'I22 a closed day is as it was closed', p_day || ' ' || organization_id,
+       COALESCE(c.charged_micro, 0) - COALESCE(w.spent, 0)
+  FROM (SELECT * FROM ledger_closing WHERE day = p_day AND EXISTS (SELECT FROM archive)) c
+  FULL JOIN (SELECT organization_id, sum(spent_micro) AS spent FROM ledger_closing_window
+              WHERE closed_day = p_day AND EXISTS (SELECT FROM archive) GROUP BY 1) w USING (organization_id)
+ WHERE c.charged_micro IS DISTINCT FROM w.spent
 
 -- The open days are only read when a window differs: it may count reservations of days that are not closed.
 UNION ALL

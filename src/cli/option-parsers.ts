@@ -5,6 +5,7 @@ import { ROLES, type Role } from '../core/types/role';
 /** Parsers of option values. Their errors are printed with the name of the option, with exit code 2. */
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 export function parseId(text: string): string {
@@ -54,6 +55,14 @@ export function parseTime(text: string): Date {
     throw new InvalidArgumentError('Expected a date or time such as 2030-01-31 or 2030-01-31T12:00:00Z.');
   }
   return time;
+}
+
+/** A UTC day, `2030-01-31`. */
+export function parseDay(text: string): string {
+  if (!DAY.test(text) || Number.isNaN(Date.parse(text)) || !isCalendarDay(text)) {
+    throw new InvalidArgumentError('Expected a date such as 2030-01-31.');
+  }
+  return text;
 }
 
 /** A time, or `none`. */

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addCredentialCommands } from './commands/credential.commands';
 import { addKeyCommands } from './commands/key.commands';
+import { addLedgerCommands } from './commands/ledger.commands';
 import { addMemberCommands } from './commands/member.commands';
 import { addOperationCommands } from './commands/operation.commands';
 import { addOperatorCommands } from './commands/operator.commands';
@@ -22,6 +23,7 @@ export function createProgram(): Command {
   addKeyCommands(program);
   addUserCommands(program);
   addOperationCommands(program);
+  addLedgerCommands(program);
   addOperatorCommands(program);
   addCredentialCommands(program);
   addPurchaseCommands(program);

@@ -82,6 +82,7 @@ describe('docker/grafana/gateway.json', () => {
       'gateway_dashboard_requests_total',
       'gateway_draining',
       'gateway_job_duration_seconds',
+      'gateway_ledger_archives_total',
       'gateway_logins_total',
       'gateway_partitions_until_timestamp_seconds',
       'gateway_purchases_total',

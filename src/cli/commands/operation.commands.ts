@@ -1,9 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { DatabaseError } from 'pg';
-import { CheckTimeoutError } from '../../billing/ledger/ledger-checks';
-import type { Micro } from '../../core/types/micro';
-import { microToJson } from '../../core/types/micro';
 import { loadConfig } from '../../core/config/load-config';
 import { listPendingMigrations, runMigrations } from '../../core/database/run-migrations';
 import { importCatalog } from '../../models/catalog-import';
@@ -19,7 +15,6 @@ import { diffWithPriceList, type PriceListDiff } from '../../models/price-list-d
 import { findRetired, findUnknownProviders, findWarnings } from '../../models/review-catalog';
 import { CliError, loadProviders, withContext, withServices } from '../cli-context';
 import { formatTable, run, type CommandResult } from '../command-result';
-import { parseInteger } from '../option-parsers';
 
 export function addOperationCommands(program: Command): void {
   const catalog = program.command('catalog').description('check and import the model catalogue');
@@ -31,13 +26,6 @@ export function addOperationCommands(program: Command): void {
     .description('compare token prices and limits with a price list; exit code 1 if they differ')
     .argument('<file>', 'JSON of models.dev (api.json) or LiteLLM (model_prices_and_context_window.json)')
     .action(run(diffCatalog));
-
-  const ledger = program.command('ledger').description('audit the ledger');
-  ledger
-    .command('verify')
-    .description('list violated invariants; exit code 1 if there are any or the audit does not complete')
-    .option('--timeout-seconds <seconds>', 'time limit; 0: none', parseInteger, 0)
-    .action(run(verifyLedger));
 
   program
     .command('migrate')
@@ -127,44 +115,6 @@ function importCatalogFiles(): Promise<CommandResult> {
       json: { models: models.length, ...summary },
     };
   });
-}
-
-function verifyLedger({ timeoutSeconds }: { timeoutSeconds: number }): Promise<CommandResult> {
-  return withContext(async ({ ledger }) => {
-    const timeoutMs = timeoutSeconds === 0 ? null : timeoutSeconds * 1_000;
-    const violations = await ledger.verify(timeoutMs).catch(explainFailure);
-    return {
-      text: formatTable(
-        ['INVARIANT', 'SUBJECT', 'DIFFERENCE (MICRO)'],
-        violations.map(({ invariant, subject, differenceMicro }) => [invariant, subject, differenceMicro.toString()]),
-        'The ledger is consistent: no invariant is violated.',
-      ),
-      json: {
-        ok: violations.length === 0,
-        violations: violations.map(({ invariant, subject, differenceMicro }) => ({
-          invariant,
-          subject,
-          difference_micro: toJson(differenceMicro),
-        })),
-      },
-      failed: violations.length > 0,
-    };
-  });
-}
-
-/** Database errors need no stack trace. `reportFailure` explains connection errors. */
-function explainFailure(error: unknown): never {
-  if (!(error instanceof CheckTimeoutError || error instanceof DatabaseError)) throw error;
-  throw new CliError(`The ledger could not be verified; its state is unknown: ${error.message}`);
-}
-
-/** A violation may exceed the safe range of JSON numbers: then it is text. */
-function toJson(amount: Micro): number | string {
-  try {
-    return microToJson(amount);
-  } catch {
-    return amount.toString();
-  }
 }
 
 async function migrate(databaseUrl: string): Promise<CommandResult> {

@@ -78,6 +78,8 @@ export interface AppConfig {
   /** How long an audit of the ledger may take. */
   readonly ledgerAuditTimeoutMs: number;
   readonly ledgerCloseAfterDays: number;
+  /** Of the requests of closed days, which then go to the object storage; 0: unlimited. */
+  readonly ledgerRetentionDays: number;
   readonly storage: {
     readonly backend: StorageBackend;
     readonly signedUrlTtlSeconds: number;

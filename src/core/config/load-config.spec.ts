@@ -38,6 +38,14 @@ describe('loadConfig', () => {
     expect(loadConfig({ ...environment, MAX_BUFFERED_BYTES: '2000000' }).http.maxBufferedBytes).toBe(2_000_000);
   });
 
+  it('removes days of the ledger only after 30 days, and only into an object storage', () => {
+    expect(problemsOf({ LEDGER_RETENTION_DAYS: '29' })).toEqual(['LEDGER_RETENTION_DAYS is less than 30, and not 0']);
+    expect(problemsOf({ LEDGER_RETENTION_DAYS: '30', STORAGE: 'none' })).toEqual([
+      'LEDGER_RETENTION_DAYS is set, but there is no object storage for the days that it removes: STORAGE',
+    ]);
+    expect(loadConfig({ LEDGER_RETENTION_DAYS: '30' }).ledgerRetentionDays).toBe(30);
+  });
+
   it('gives a development gateway on 127.0.0.1:8080 with embedded services when nothing is set', () => {
     expect(loadConfig({})).toEqual({
       production: false,
@@ -78,6 +86,7 @@ describe('loadConfig', () => {
       database: { poolSize: 10, moneyPoolSize: 4, moneyLanes: 1 },
       ledgerAuditTimeoutMs: 60_000,
       ledgerCloseAfterDays: 3,
+      ledgerRetentionDays: 0,
       storage: {
         backend: { type: 'local', signingSecret: null },
         signedUrlTtlSeconds: 3_600,

@@ -53,6 +53,9 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
   return deepFreeze(config);
 }
 
+/** Long after the last job of a day, 7 days, and the last replay of a response. */
+const MIN_LEDGER_RETENTION_DAYS = 30;
+
 type SettingName = keyof Settings;
 
 function findInvalid(given: Environment): ReadonlySet<SettingName> {
@@ -92,8 +95,18 @@ function findMissing({ production, storage, payments }: AppConfig, settings: Set
   );
 }
 
-function findContradictions({ production, payments }: AppConfig, settings: Settings): string[] {
+function findContradictions({ production, payments, storage }: AppConfig, settings: Settings): string[] {
   const problems: string[] = [];
+  if (settings.LEDGER_RETENTION_DAYS > 0) {
+    if (settings.LEDGER_RETENTION_DAYS < MIN_LEDGER_RETENTION_DAYS) {
+      problems.push(`LEDGER_RETENTION_DAYS is less than ${MIN_LEDGER_RETENTION_DAYS}, and not 0`);
+    }
+    if (storage.backend.type === 'none') {
+      problems.push(
+        'LEDGER_RETENTION_DAYS is set, but there is no object storage for the days that it removes: STORAGE',
+      );
+    }
+  }
   if (settings.REDIS_MODE === 'cluster' && /^\/[1-9]/.test(URL.parse(settings.REDIS_URL ?? '')?.pathname ?? '')) {
     problems.push('REDIS_URL names a database, but a cluster has only database 0');
   }

@@ -82,6 +82,9 @@ export const SETTINGS = z.object({
   LEDGER_CLOSE_AFTER_DAYS: integer(3, 365)
     .default(3)
     .describe('Age from which a day of the ledger is closed: audits read its sums and no longer every request'),
+  LEDGER_RETENTION_DAYS: integer(0, 36_500)
+    .default(0)
+    .describe('Age, at least 30, from which the requests of closed days are moved to the object storage; 0 keeps them'),
   REDIS_URL: optional(serverUrl('redis', 'rediss')).describe('Redis 7 or later; an embedded one when not set'),
   REDIS_MODE: choice(['single', 'sentinel', 'cluster'])
     .default('single')

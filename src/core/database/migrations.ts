@@ -21,6 +21,7 @@ import { JobTraces1797120000000 } from '../../../migrations/1797120000000-job-tr
 import { DayPartitions1797130000000 } from '../../../migrations/1797130000000-day-partitions';
 import { ReceiptsByDay1797140000000 } from '../../../migrations/1797140000000-receipts-by-day';
 import { EndedReservations1797300000000 } from '../../../migrations/1797300000000-ended-reservations';
+import { LedgerArchive1797400000000 } from '../../../migrations/1797400000000-ledger-archive';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -48,4 +49,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   DayPartitions1797130000000,
   ReceiptsByDay1797140000000,
   EndedReservations1797300000000,
+  LedgerArchive1797400000000,
 ];

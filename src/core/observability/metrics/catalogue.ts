@@ -202,6 +202,11 @@ export class Metrics extends MetricRegistry {
     'Duration of the last completed audit',
     [],
   );
+  readonly ledgerArchives = this.counter(
+    'ledger_archives_total',
+    'Exports of closed days of the ledger to the object storage',
+    ['result'],
+  );
   readonly idempotency = this.counter('idempotency_total', 'Requests with an Idempotency-Key', ['result']);
 
   // --- Jobs, webhooks, storage ----------------------------------------------------------------------------------------

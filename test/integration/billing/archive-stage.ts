@@ -1,0 +1,155 @@
+import type { Pool } from 'pg';
+import type { DataSource } from 'typeorm';
+import { DEFAULT_BILLING_OPTIONS } from '../../../src/billing/ledger/billing-options';
+import { LedgerArchiveRepository } from '../../../src/billing/ledger/ledger-archive.repository';
+import { LedgerArchiveService } from '../../../src/billing/ledger/ledger-archive.service';
+import { LedgerClosingService } from '../../../src/billing/ledger/ledger-closing.service';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
+import { DayPartitions } from '../../../src/core/partitions/day-partitions';
+import type { ObjectStorage } from '../../../src/core/storage/object-storage';
+import { S3Storage } from '../../../src/core/storage/s3-storage';
+import { systemClock } from '../../../src/core/time/clock';
+import { openDataSource } from '../../harness/data-source';
+import { createTestDatabase, createTestPool, PATIENCE_MS } from '../../harness/database';
+import { S3Server } from '../../harness/s3-server';
+import { type MoneyEngine, startMoneyEngine } from './money-engine';
+import { insertPastRequests, type PastRequests } from './past-requests';
+
+export const RETENTION_DAYS = 30;
+
+/** The parts of a process that archives days, which a test may replace. */
+export interface ArchiveParts {
+  readonly repository: LedgerArchiveRepository;
+  readonly partitions: DayPartitions;
+  readonly storage: ObjectStorage | null;
+  readonly retentionDays: number;
+  readonly metrics: Metrics;
+}
+
+export interface ArchiveStage {
+  readonly url: string;
+  readonly pool: Pool;
+  readonly engine: MoneyEngine;
+  readonly dataSource: DataSource;
+  readonly storage: ObjectStorage;
+  readonly repository: LedgerArchiveRepository;
+  readonly partitions: DayPartitions;
+  /** A process that archives days. */
+  process(parts?: Partial<ArchiveParts>): LedgerArchiveService;
+  closeDays(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function openBucket(server: S3Server): Promise<S3Storage> {
+  return S3Storage.create(
+    {
+      bucket: S3Server.BUCKET,
+      region: 'us-east-1',
+      endpoint: server.url,
+      publicEndpoint: null,
+      forcePathStyle: true,
+      credentials: S3Server.CREDENTIALS,
+      signedUrlTtlSeconds: 60,
+    },
+    systemClock,
+  );
+}
+
+/** Closed and open days of requests, each in a partition of its own but the oldest ones, which share `ended_reservation_past`. */
+export async function startArchiveStage(
+  storage: ObjectStorage,
+  requests: Partial<PastRequests> = {},
+): Promise<ArchiveStage> {
+  const database = await createTestDatabase();
+  const engine = startMoneyEngine(database.url);
+  await engine.lease.renew();
+  const pool = createTestPool(database.url, 3);
+  await partitionPast(pool, RETENTION_DAYS + 2);
+  const past = { count: 3_400, days: RETENTION_DAYS + 4, organizations: 4, keysPerOrganization: 2, ...requests };
+  await insertPastRequests(pool, past);
+  const dataSource = await openDataSource(database.url, 3);
+  const repository = new LedgerArchiveRepository(dataSource);
+  const partitions = new DayPartitions(dataSource);
+  const closing = new LedgerClosingService(engine.pool, { ...DEFAULT_BILLING_OPTIONS, closingTimeoutMs: PATIENCE_MS });
+  const closeDays = async () => {
+    await closing.close();
+  };
+  await closeDays();
+  return {
+    url: database.url,
+    pool,
+    engine,
+    dataSource,
+    storage,
+    repository,
+    partitions,
+    closeDays,
+    process: (parts = {}) => {
+      const all = { repository, partitions, storage, retentionDays: RETENTION_DAYS, metrics: new Metrics(), ...parts };
+      return new LedgerArchiveService(
+        all.repository,
+        all.partitions,
+        engine.pool,
+        all.storage,
+        systemClock,
+        { ledgerRetentionDays: all.retentionDays },
+        all.metrics,
+      );
+    },
+    close: async () => {
+      await dataSource.destroy();
+      await pool.end();
+      await engine.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Gives each of the last `days` days before today a partition, as a gateway that has run since then would have. */
+async function partitionPast(pool: Pool, days: number): Promise<void> {
+  await pool.query(
+    `DO $$
+     DECLARE
+       v_today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
+       v_end uuid := (SELECT end_id FROM day_partition WHERE name = 'ended_reservation_past');
+     BEGIN
+       ALTER TABLE ended_reservation DETACH PARTITION ended_reservation_past;
+       EXECUTE format('ALTER TABLE ended_reservation ATTACH PARTITION ended_reservation_past FOR VALUES FROM (MINVALUE) TO (%L)',
+                      first_id_of(v_today - ${days}));
+       FOR v_ago IN REVERSE ${days}..1 LOOP
+         EXECUTE format('CREATE TABLE %I PARTITION OF ended_reservation FOR VALUES FROM (%L) TO (%L)',
+                        'ended_reservation' || to_char(v_today - v_ago, '_YYYYMMDD'), first_id_of(v_today - v_ago),
+                        CASE v_ago WHEN 1 THEN v_end ELSE first_id_of(v_today - v_ago + 1) END);
+       END LOOP;
+     END
+     $$`,
+  );
+}
+
+/** `YYYY-MM-DD`, so many days before today by the database's clock. */
+export async function dayBefore(pool: Pool, days: number): Promise<string> {
+  const { rows } = await pool.query<{ day: string }>(
+    `SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - $1::integer)::text AS day`,
+    [days],
+  );
+  return rows[0]?.day ?? '';
+}
+
+export interface DayState {
+  readonly day: string;
+  readonly is_exported: boolean;
+  readonly is_removed: boolean;
+  /** That are in the database. */
+  readonly requests: number;
+}
+
+/** Of the days older than the retention, oldest first. */
+export async function readDayStates(pool: Pool): Promise<DayState[]> {
+  const { rows } = await pool.query<DayState>(
+    `SELECT d.day::text AS day, a.exported_at IS NOT NULL AS is_exported, a.removed_at IS NOT NULL AS is_removed,
+            (SELECT count(*) FROM ended_reservation r WHERE r.id BETWEEN first_id_of(d.day) AND last_id_of(d.day))::integer AS requests
+       FROM ledger_day d LEFT JOIN ledger_archive a USING (day)
+      WHERE d.day < (clock_timestamp() AT TIME ZONE 'UTC')::date - ${RETENTION_DAYS} ORDER BY 1`,
+  );
+  return rows;
+}

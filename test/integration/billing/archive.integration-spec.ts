@@ -1,0 +1,250 @@
+import { randomUUID } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import type { ArchivedDay } from '../../../src/billing/ledger/archived-day';
+import { AccountStatementRepository } from '../../../src/billing/payments/account-statement.repository';
+import { LedgerAuditRepository } from '../../../src/billing/ledger/ledger-audit.repository';
+import { DayPartitions } from '../../../src/core/partitions/day-partitions';
+import { toArchiveKey } from '../../../src/core/storage/object-key';
+import type { ObjectStorage } from '../../../src/core/storage/object-storage';
+import { systemClock } from '../../../src/core/time/clock';
+import { uuidV7 } from '../../../src/core/types/ids';
+import { readDeploymentId } from '../../../src/core/redis/deployment-identity';
+import { NO_REPLICA, PATIENCE_MS } from '../../harness/database';
+import { S3Server } from '../../harness/s3-server';
+import {
+  type ArchiveStage,
+  dayBefore,
+  openBucket,
+  readDayStates,
+  RETENTION_DAYS,
+  startArchiveStage,
+} from './archive-stage';
+import { createAccount, reserveCommand, settleCommand } from './money-engine';
+
+const DAY_MS = 86_400_000;
+
+describe('archived days of the ledger', () => {
+  let server: S3Server;
+  let bucket: ObjectStorage;
+  let stage: ArchiveStage;
+
+  beforeAll(async () => {
+    server = await S3Server.start();
+    bucket = await openBucket(server);
+  });
+  afterAll(async () => {
+    bucket.close();
+    await server.stop();
+  });
+  beforeEach(async () => {
+    stage = await startArchiveStage(bucket);
+  });
+  afterEach(() => stage.close());
+
+  const balances = async () => {
+    const { rows } = await stage.pool.query<{ organization_id: string; balance_micro: string }>(
+      'SELECT organization_id, balance_micro FROM organization_account ORDER BY 1',
+    );
+    return rows;
+  };
+  const partitionNames = async () => (await stage.partitions.list('ended_reservation')).map(({ name }) => name);
+
+  async function audit(): Promise<number> {
+    await stage.pool.query('UPDATE ledger_audit SET next_due_at = clock_timestamp()');
+    const run = await new LedgerAuditRepository(stage.engine.pool, NO_REPLICA, systemClock).runIfDue({
+      timeoutMs: PATIENCE_MS,
+      daysBudgetMs: PATIENCE_MS,
+      pauseMs: () => 60_000,
+      signal: new AbortController().signal,
+    });
+    if (run.outcome !== 'completed') throw new Error(run.outcome);
+    return run.violations.length;
+  }
+
+  it('leave the database with their partitions, and the books and balances stay exact', async () => {
+    const before = await readDayStates(stage.pool);
+    const balancesBefore = await balances();
+    expect(before.length).toBeGreaterThanOrEqual(4);
+    expect(await stage.engine.ledger.verify()).toEqual([]);
+
+    expect(await stage.process().archive()).toEqual(before.map(() => 'archived'));
+
+    expect(await readDayStates(stage.pool)).toEqual(
+      before.map(({ day }) => ({ day, is_exported: true, is_removed: true, requests: 0 })),
+    );
+    const oldest = (await dayBefore(stage.pool, RETENTION_DAYS)).replaceAll('-', '');
+    expect((await partitionNames())[0]).toBe(`ended_reservation_${oldest}`);
+    expect(await balances()).toEqual(balancesBefore);
+    expect(await stage.engine.ledger.verify()).toEqual([]);
+    expect(await audit()).toBe(0);
+    expect(await stage.repository.keptFrom()).toBe(await dayBefore(stage.pool, RETENTION_DAYS));
+    expect(await stage.process().archive()).toEqual([]);
+
+    const account = await createAccount(stage.pool);
+    const command = reserveCommand(account, 9n);
+    await stage.engine.reservations.reserve(command);
+    await stage.engine.reservations.finish(settleCommand(command, 7n, {}));
+    expect(await stage.engine.ledger.verify()).toEqual([]);
+  });
+
+  it('are objects with a line of JSON for each of their requests, in the order of their ids', async () => {
+    const [{ day, requests } = { day: '', requests: 0 }] = await readDayStates(stage.pool);
+    const { rows } = await stage.pool.query(
+      `SELECT id, organization_id, key_id, state, amount_micro::integer, charged_micro::integer, uncollected_micro::integer,
+              entry_id::integer, balance_after_micro::double precision, is_job
+         FROM ended_reservation WHERE id BETWEEN first_id_of($1) AND last_id_of($1) ORDER BY id`,
+      [day],
+    );
+    await stage.process().archive();
+    const object = await bucket.read(toArchiveKey(await readDeploymentId(stage.dataSource), day));
+    const lines = gunzipSync(object ?? Buffer.alloc(0))
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toHaveLength(requests);
+    expect(lines.map(({ created_at: _created, ended_at: _ended, ...columns }) => columns)).toEqual(rows);
+    expect(lines[0].created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+  });
+
+  it('stay while an earlier day has a hold or is open', async () => {
+    const [, second] = await readDayStates(stage.pool);
+    const account = await createAccount(stage.pool);
+    const at = new Date(systemClock.now() - 100 * DAY_MS);
+    const id = uuidV7(at.getTime());
+    await stage.pool.query(
+      `SELECT money_reserve(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3::uuid], '{9}', '{9999999}', 'media_job', $4)`,
+      [id, account.organizationId, account.keyId, at],
+    );
+    expect(await stage.process().archive()).toEqual([]);
+    await stage.pool.query(`SELECT money_finish(ARRAY[$1::uuid], ARRAY[$2::uuid], '{settled}', '{7}', NULL, $3)`, [
+      id,
+      account.organizationId,
+      at,
+    ]);
+    expect(await stage.process().archive()).toEqual([]);
+    expect((await readDayStates(stage.pool)).some(({ is_exported: is }) => is)).toBe(false);
+    await stage.closeDays();
+    expect(await stage.process().archive()).toContain('archived');
+    expect((await readDayStates(stage.pool)).find(({ day }) => day === second?.day)?.is_removed).toBe(true);
+    expect(await stage.engine.ledger.verify()).toEqual([]);
+  });
+
+  /** What an export of a closed day finds. */
+  const contentOf = async (day: string) => ({
+    sums: await stage.repository.readClosings(day),
+    lastEntryId: 1,
+    contentDigest: Buffer.alloc(32),
+  });
+  const complete = async (day: string, changes: Partial<ArchivedDay> = {}) => {
+    await stage.repository.claim(day, 'a process');
+    const content = { ...(await contentOf(day)), ...changes };
+    return stage.repository.complete(day, 'a process', { key: 'k', sizeBytes: 1 }, content);
+  };
+
+  it('are recorded by the database only in order, once closed, and without a hold', async () => {
+    const [first, second] = await readDayStates(stage.pool);
+    await expect(complete(await dayBefore(stage.pool, 1))).rejects.toThrow('differs from its closing');
+    await expect(complete(second?.day ?? '')).rejects.toThrow('are not archived');
+    const sums = await stage.repository.readClosings(second?.day ?? '');
+    await expect(complete(first?.day ?? '', { sums })).rejects.toThrow('differs from its closing');
+    const account = await createAccount(stage.pool);
+    const at = new Date(systemClock.now() - 100 * DAY_MS);
+    await stage.pool.query(
+      `SELECT money_reserve(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3::uuid], '{9}', '{9999999}', 'media_job', $4)`,
+      [uuidV7(at.getTime()), account.organizationId, account.keyId, at],
+    );
+    await expect(complete(first?.day ?? '')).rejects.toThrow('are not archived');
+    expect(await stage.repository.keptFrom()).toBeNull();
+  });
+
+  it('are exported once by two processes at a time', async () => {
+    const days = (await readDayStates(stage.pool)).length;
+    const puts = jest.spyOn(bucket, 'put');
+    const processes = await Promise.all([stage.process().archive(), stage.process().archive()]);
+    // A process that finds the day of the other one leaves the rest to it.
+    while ((await readDayStates(stage.pool)).some(({ is_removed: is }) => !is)) await stage.process().archive();
+    expect(puts.mock.calls.length).toBe(days);
+    puts.mockRestore();
+    expect(new Set(processes.flat())).not.toContain('broken');
+    expect(await stage.engine.ledger.verify()).toEqual([]);
+  });
+
+  it('go with their partitions only: one that an operator has detached keeps rows that are not archived', async () => {
+    const day = await dayBefore(stage.pool, 20);
+    const name = `ended_reservation_${day.replaceAll('-', '')}`;
+    await stage.pool.query(`ALTER TABLE ended_reservation DETACH PARTITION ${name}`);
+    expect(await stage.process().archive()).toContain('archived');
+    expect((await stage.pool.query(`SELECT FROM ${name}`)).rowCount).toBeGreaterThan(0);
+    expect((await readDayStates(stage.pool)).every(({ is_removed: is }) => is)).toBe(true);
+    const found = await stage.engine.ledger.verify();
+    expect(found.map(({ subject }) => subject.slice(0, 10))).toContain(day);
+  });
+
+  it('are completed when their removal was interrupted', async () => {
+    const day = await dayBefore(stage.pool, RETENTION_DAYS + 1);
+    const name = `ended_reservation_${day.replaceAll('-', '')}`;
+    const partitions = new DayPartitions(stage.dataSource);
+    jest.spyOn(partitions, 'remove').mockResolvedValue(false);
+    await stage.process({ partitions }).archive();
+    const reader = await stage.pool.connect();
+    await reader.query('BEGIN; SELECT FROM ended_reservation LIMIT 1');
+    const detaching = await stage.pool.connect();
+    await detaching.query(`SET statement_timeout = '100ms'`);
+    await expect(
+      detaching.query(`ALTER TABLE ended_reservation DETACH PARTITION ${name} CONCURRENTLY`),
+    ).rejects.toMatchObject({ code: '57014' });
+    await reader.query('COMMIT');
+    [reader, detaching].forEach((client) => client.release(true));
+    expect((await stage.partitions.list('ended_reservation')).map(({ state }) => state)).toContain('detaching');
+    expect(await stage.engine.ledger.verify()).toEqual([]);
+    await stage.process().archive();
+    expect(await partitionNames()).not.toContain(name);
+    expect((await readDayStates(stage.pool)).every(({ is_removed: is }) => is)).toBe(true);
+    expect(await stage.engine.ledger.verify()).toEqual([]);
+  });
+
+  it('stay without a retention, and without an object storage', async () => {
+    expect(await stage.process({ retentionDays: 0 }).archive()).toEqual([]);
+    expect(await stage.process({ storage: null }).archive()).toEqual([]);
+  });
+
+  it('take no holds or reservations any more, nor do days without requests before them', async () => {
+    await stage.process().archive();
+    const account = await createAccount(stage.pool);
+    for (const days of [RETENTION_DAYS + 1, 500]) {
+      const id = uuidV7(systemClock.now() - days * DAY_MS);
+      const parameters = [id, account.organizationId, account.keyId];
+      await expect(
+        stage.pool.query(
+          `SELECT money_reserve(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3::uuid], '{9}', '{60}', 'late')`,
+          parameters,
+        ),
+      ).rejects.toMatchObject({ code: '23514' });
+      await expect(
+        stage.pool.query(`SELECT money_void(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3::uuid], 'late')`, parameters),
+      ).rejects.toMatchObject({ code: '23514' });
+    }
+    expect(await stage.engine.ledger.verify()).toEqual([]);
+  });
+
+  it('leave the other entries in the ledger of an account, with their balances', async () => {
+    const [{ organization_id: organizationId } = { organization_id: randomUUID() }] = await balances();
+    const statement = new AccountStatementRepository(stage.dataSource);
+    const read = async () => {
+      const lines = [];
+      for await (const page of statement.readLedger(organizationId, {}, 200)) lines.push(...page);
+      return lines;
+    };
+    const before = await read();
+    await stage.process().archive();
+    const keptFrom = new Date((await stage.repository.keptFrom()) ?? 0);
+    const after = await read();
+    expect(after.length).toBeLessThan(before.length);
+    const id = (line: (typeof before)[number]) => line.requestId;
+    const isKept = (line: (typeof before)[number]) =>
+      line.kind !== 'charge' ||
+      Number.parseInt(id(line)?.replaceAll('-', '').slice(0, 12) ?? '', 16) >= keptFrom.getTime();
+    expect(after).toEqual(before.filter(isKept));
+  });
+});
