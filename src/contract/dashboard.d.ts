@@ -769,7 +769,7 @@ export interface paths {
         };
         /**
          * List ledger entries
-         * @description Every change of the balance, newest first. Charges name their request.
+         * @description Every change of the balance, newest first. Charges name their request. The operator may archive those of old requests.
          */
         get: operations["listLedgerEntries"];
         put?: never;
@@ -2787,6 +2787,12 @@ export interface components {
         LedgerEntryList: {
             /** @constant */
             object: "list";
+            /**
+             * Format: date
+             * @description The list has no charges of requests before this day (UTC): they have been archived, and every balance includes
+             *     them. Null means that it has all charges.
+             */
+            charges_kept_from: string | null;
             data: components["schemas"]["LedgerEntry"][];
             next_cursor: components["schemas"]["NextCursor"];
         };

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { LedgerService } from '../../src/billing/ledger/ledger.service';
 import type { Role } from '../../src/core/types/role';
+import { withArchivedDay } from '../harness/archived-day';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import { findFreePort } from '../harness/child-process';
 import type { DashboardClient } from '../harness/dashboard-client';
@@ -175,6 +176,16 @@ describeJourney('billing', () => {
     expect(lines.flatMap((line) => columns.map((column) => line.split(',')[column]))).toEqual(shown);
     await page.goto(`/dashboard/o/${customer.organizationId}/billing?tab=holds`);
     await page.getByText('Nothing is held').waitFor();
+    await user.close();
+  });
+
+  it('says which charges the ledger does not have any more', async () => {
+    const { user, page } = await visit('admin', { creditMicro: 1_000_000n });
+    await withArchivedDay(gateway, '2026-01-31', async () => {
+      await page.getByRole('link', { name: 'Ledger' }).click();
+      await page.getByText('Charges of requests before 2026-02-01 (UTC) have been archived.').waitFor();
+      await pictures(user, 'billing-ledger-archived');
+    });
     await user.close();
   });
 

@@ -144,6 +144,12 @@ export class AccountStatementRepository {
     return { items: page.items.map(toLedgerLine), nextCursor: page.nextCursor };
   }
 
+  /** The UTC day, `YYYY-MM-DD`, of the oldest requests whose charges the ledger has; `null`: it has all of them. */
+  async chargesKeptFrom(): Promise<string | null> {
+    const [row] = await this.dataSource.query<{ day: string | null }[]>('SELECT ledger_kept_from()::text AS day');
+    return row?.day ?? null;
+  }
+
   /**
    * The whole ledger in pages of `pageSize`, newest first, read on demand. Entries booked meanwhile are newer than the first
    * page and not included.

@@ -58,7 +58,8 @@ export class BillingController {
     @Caller() caller: DashboardCaller,
   ): Promise<LedgerEntryList> {
     const organizationId = requireOrganization(caller);
-    return toList(await this.statement.findLedgerLines(organizationId, query, toPageRequest(query)), toLedgerEntry);
+    const lines = await this.statement.findLedgerLines(organizationId, query, toPageRequest(query));
+    return { ...toList(lines, toLedgerEntry), charges_kept_from: await this.statement.chargesKeptFrom() };
   }
 
   @Get('ledger.csv')

@@ -78,13 +78,16 @@ export function Ledger() {
       </FilterBar>
       <QueryView query={ledger}>
         {({ pages }) => (
-          <DataTable
-            label="Ledger"
-            rows={pages.flatMap(({ data }) => data)}
-            rowKey={(entry) => entry.id}
-            columns={COLUMNS}
-            empty={<NoEntries onClear={isFiltered ? clear : undefined} />}
-          />
+          <>
+            <DataTable
+              label="Ledger"
+              rows={pages.flatMap(({ data }) => data)}
+              rowKey={(entry) => entry.id}
+              columns={COLUMNS}
+              empty={<NoEntries onClear={isFiltered ? clear : undefined} />}
+            />
+            <ArchivedCharges before={pages[0]?.charges_kept_from ?? null} />
+          </>
         )}
       </QueryView>
       <LoadMore query={ledger} />
@@ -127,6 +130,15 @@ function Occasion({ request_id, job_id, purchase_id, reference }: LedgerEntry) {
     <span title={reference ?? undefined} className="block max-w-28 sm:max-w-64 truncate text-muted">
       {reference}
     </span>
+  );
+}
+
+function ArchivedCharges({ before }: { readonly before: string | null }) {
+  if (before === null) return null;
+  return (
+    <p className="border-t px-4 py-3 text-muted sm:px-5">
+      Charges of requests before {before} (UTC) have been archived. The balance includes them.
+    </p>
   );
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import type { LedgerEntry } from '../../../../src/contract/dashboard';
+import { withArchivedDay } from '../../../harness/archived-day';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { TestGateway, type TestCustomer } from '../../../harness/gateway';
 
@@ -160,6 +161,14 @@ describe('listLedgerEntries', () => {
       expect.objectContaining({ kind: 'topup', amount_micro: 10_000_000, reference: 'initial', request_id: null }),
     ]);
     expect(json.data[0].amount_micro).toBeLessThan(0);
+  });
+
+  it('says from which day on it has the charges of requests, once older days are archived', async () => {
+    const keptFrom = async () => (await client.call(client.path('/billing/ledger'))).json.charges_kept_from;
+    expect(await keptFrom()).toBeNull();
+    await withArchivedDay(gateway, '2026-01-31', async () => {
+      expect(await keptFrom()).toBe('2026-02-01');
+    });
   });
 
   it('lists every entry once, newest first, also with equal timestamps', async () => {
