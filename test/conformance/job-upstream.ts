@@ -34,6 +34,8 @@ export interface JobVendor {
   jobOf(request: ReceivedRequest): string | null;
   /** The job that a request looks for by the gateway's token; such a request submits nothing. */
   tokenOf?(request: ReceivedRequest): string | null;
+  /** The gateway's token in the body of a submission. */
+  tokenIn?(body: string): string | undefined;
   /** Whether a request about a job cancels it; absent: every one but `GET` does. */
   cancels?(request: ReceivedRequest): boolean;
   /** @param origin of the vendor */
@@ -160,7 +162,7 @@ function submit(
     return;
   }
   const id = `job-${jobs.size + 1}`;
-  jobs.set(id, { token: /"(token-[\w-]+)"/.exec(body)?.[1] ?? '', body, polls: 0, isCanceled: false });
+  jobs.set(id, { token: vendor.tokenIn?.(body) ?? '', body, polls: 0, isCanceled: false });
   if (says(VENDOR_PROMPTS.answerLost)) response.destroy();
   else send(response, 200, says(FAULT_PROMPTS.noId) ? {} : vendor.accepted(id, `http://${headers.host}`));
 }

@@ -147,6 +147,7 @@ export const KLING_JOBS: JobVendor = {
   expires: false,
   jobOf: ({ method, url }) => (method === 'POST' ? null : new URL(url, 'http://a').searchParams.get('task_ids')),
   tokenOf: ({ url }) => new URL(url, 'http://a').searchParams.get('external_task_ids'),
+  tokenIn: (body) => (JSON.parse(body) as { options: { external_task_id: string } }).options.external_task_id,
   accepted: (id) => ({ code: 0, message: 'SUCCEED', request_id: 'r', data: { id, status: 'submitted' } }),
   report: ({ id, token, state, file }) => ({
     code: 0,

@@ -115,8 +115,9 @@ export class JobFixture {
    *
    * @param directives script of the job at its provider
    * @param fields more fields of the request
+   * @param kind of the result
    */
-  async submit(directives: string, fields: object = {}): Promise<string> {
+  async submit(directives: string, fields: object = {}, kind: 'music' | 'video' = 'music'): Promise<string> {
     const request = {
       method: 'POST',
       headers: {
@@ -127,7 +128,7 @@ export class JobFixture {
       body: JSON.stringify({ ...TUNE, prompt: `[[mock: ${directives}]] a waltz`, ...fields }),
     };
     for (;;) {
-      const response = await fetch(`${this.gateway.url}/v1/music/generations`, request);
+      const response = await fetch(`${this.gateway.url}/v1/${kind}/generations`, request);
       const text = await response.text();
       if (response.status === 202) return (JSON.parse(text) as { id: string }).id;
       // On a busy machine Redis answers late; a request refused for that can be retried with its key.
