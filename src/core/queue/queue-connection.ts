@@ -35,6 +35,12 @@ export class QueueConnection implements OnApplicationShutdown {
     return this.redis.status === 'ready';
   }
 
+  /** Calls `listener` now, if Redis is reachable, and whenever it is reachable again. */
+  onReady(listener: () => void): void {
+    this.redis.on('ready', listener);
+    if (this.isReady) listener();
+  }
+
   /** Logs the first error of a lasting failure. */
   report(error: unknown): void {
     const nowMs = this.clock.monotonic();

@@ -4,9 +4,6 @@ import { DataSource } from 'typeorm';
 import { onceReachable } from '../database/once-reachable';
 import { QueueConnection, readQueuePrefix } from './queue-connection';
 
-/** BullMQ keeps an event log for listeners, of which there are none. */
-const KEPT_EVENTS = 10;
-
 const QUEUE_PREFIX = Symbol('QueuePrefix');
 
 /**
@@ -39,8 +36,8 @@ class QueueConnectionModule {}
       useFactory: ({ redis }: QueueConnection, prefix: string) => ({
         connection: redis,
         prefix,
+        // BullMQ writes its settings once; `WakeUpQueue` does so again for a Redis that has lost its data.
         skipMetasUpdate: true,
-        streams: { events: { maxLen: KEPT_EVENTS } },
         // The row decides whether work is repeated. A kept entry would suppress the next one of the same row.
         defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
       }),

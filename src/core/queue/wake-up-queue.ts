@@ -5,6 +5,10 @@ import type { QueueConnection } from './queue-connection';
 /** Maximum time a sender waits for Redis. */
 const SEND_TIMEOUT_MS = 250;
 
+/** BullMQ logs every step of an entry for listeners, of which there are none: 10,000 events without this setting. */
+const MAX_EVENTS_FIELD = 'opts.maxLenEvents';
+const MAX_EVENTS = 10;
+
 /** The only data of a queue entry: the id of a database row. */
 export interface WakeUp {
   readonly id: string;
@@ -20,6 +24,11 @@ export class WakeUpQueue {
     private readonly connection: QueueConnection,
   ) {
     queue.on('error', (error) => connection.report(error));
+    connection.onReady(() => {
+      connection.redis
+        .hset(queue.toKey('meta'), MAX_EVENTS_FIELD, MAX_EVENTS)
+        .catch((error: unknown) => connection.report(error));
+    });
   }
 
   /** Whether a wake-up sent now can arrive. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
+import { Redis } from 'ioredis';
 import { createRedis } from '../../../src/core/redis/redis-client';
 import { RedisProcess } from '../../faults/redis-process';
 import { allowedMs, until } from '../../faults/figures';
@@ -102,6 +103,28 @@ describe('a wake-up', () => {
       await server.restart();
       await untilOneArrives(receiver);
     }
+  });
+
+  it('leaves no event log behind that listeners would read, also in a Redis that has lost its data', async () => {
+    const receiver = await open(randomUUID(), done);
+    const eventsAfter = async (wakeUps: number): Promise<number> => {
+      const before = receiver.seen.length;
+      await Promise.all(Array.from({ length: wakeUps }, () => receiver.queue.wake(randomUUID())));
+      await arrive(receiver, before + wakeUps);
+      const redis = new Redis(server.url);
+      try {
+        return Math.max(...(await Promise.all((await redis.keys('*:events')).map((key) => redis.xlen(key)))));
+      } finally {
+        redis.disconnect();
+      }
+    };
+    await connected(receiver);
+    // Redis may keep the rest of a block of a hundred. Every wake-up makes three events.
+    expect(await eventsAfter(100)).toBeLessThanOrEqual(110);
+    await server.stop();
+    await server.restart();
+    await untilOneArrives(receiver);
+    expect(await eventsAfter(100)).toBeLessThanOrEqual(110);
   });
 
   it('reaches a process whose database was unavailable when it started', async () => {
