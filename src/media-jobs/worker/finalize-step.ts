@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { compilePrice, sanitizeUsage } from '../../billing/pricing/price';
+import { type CompiledPrice, compilePrice, sanitizeUsage } from '../../billing/pricing/price';
 import { differsFromList } from '../../billing/pricing/vendor-bill';
 import { inStep } from '../../core/types/trace';
 import { type Micro, microToJson } from '../../core/types/micro';
@@ -19,6 +19,9 @@ export type Success = Extract<JobSnapshot, { readonly state: 'succeeded' }>;
 /** `ended`: done. `no-result`: the provider's result cannot be obtained. `no-storage`: our own storage failed. */
 export type Finalized = 'ended' | 'no-result' | 'no-storage';
 
+/** Price versions whose jobs end at about the same time. */
+const MAX_COMPILED = 1_000;
+
 /**
  * Completes a job that the provider has finished: stores its files, charges it and ends it. Idempotent: any worker may
  * restart it at any point.
@@ -26,6 +29,8 @@ export type Finalized = 'ended' | 'no-result' | 'no-storage';
 @Injectable()
 export class FinalizeStep {
   private readonly logger = new Logger(FinalizeStep.name);
+  /** By version, which never changes. */
+  private readonly compiled = new Map<string, CompiledPrice>();
 
   constructor(
     private readonly work: JobWorkRepository,
@@ -89,8 +94,7 @@ export class FinalizeStep {
    */
   private async costOf(job: MediaJob, usage: UsageVector, isReported: boolean): Promise<bigint> {
     const { id, priceVersionId, settings } = job;
-    const stored = priceVersionId === null ? null : await this.prices.findPrice(priceVersionId);
-    const price = stored === null ? null : compilePrice(stored);
+    const price = priceVersionId === null ? null : await this.priceOf(priceVersionId);
     const cost = price === null ? null : jobUsageCostMicro(price, settings, usage);
     if (price === null || cost === null) throw new Error(`The price of job ${id} is missing`);
     const estimateMicro = jobCostMicro(price, settings, settings.durationSeconds);
@@ -99,6 +103,17 @@ export class FinalizeStep {
       this.noteBill(job, usage, cost, estimateMicro);
     }
     return cost;
+  }
+
+  private async priceOf(versionId: string): Promise<CompiledPrice | null> {
+    const known = this.compiled.get(versionId);
+    if (known !== undefined) return known;
+    const stored = await this.prices.findPrice(versionId);
+    if (stored === null) return null;
+    const price = compilePrice(stored);
+    if (this.compiled.size >= MAX_COMPILED) this.compiled.clear();
+    this.compiled.set(versionId, price);
+    return price;
   }
 
   private noteBill(

@@ -3,8 +3,8 @@ import type { RequestTrace } from '../../core/types/trace';
 import type { JobWorkRepository } from '../job-work.repository';
 import type { JobClaim, JobWakeUp, MediaJob } from '../media-job.types';
 
-/** Milliseconds until the next step is due. `null`: the job has ended or belongs to another worker. */
-export type NextStep = number | null;
+/** When the next step is due, and the version of the row that says so. `null`: the job has ended or belongs to another worker. */
+export type NextStep = { readonly inMs: number; readonly version: number } | null;
 
 /** A claimed job, until its lease is released or lost. */
 export interface JobLease {
@@ -19,7 +19,7 @@ export interface JobLease {
 
 /** @param scheduled what the write of the next due time returned */
 export function nextStep(scheduled: JobWakeUp | null, inMs: number): NextStep {
-  return scheduled === null ? null : inMs;
+  return scheduled === null ? null : { inMs, version: scheduled.version };
 }
 
 /** Three renewals may be late or fail before the lease expires. */

@@ -16,6 +16,10 @@ import { PollStep } from './poll-step';
 import { SubmitStep } from './submit-step';
 import { type NextStep, nextStep, type JobLease } from './job-lease';
 import { FairConcurrencyLimiter } from './fair-concurrency-limiter';
+import { UpcomingPolls } from './upcoming-polls';
+
+/** `not-claimed`: nothing has been done, since the row has changed or another worker holds the job. */
+export type StepEnd = NextStep | 'not-claimed';
 
 /**
  * Runs job steps in this process: claims a job, runs its due step, writes the result under the fence and releases the
@@ -28,6 +32,7 @@ export class JobRunner {
   /** Separate pools, so that hanging image hosts take no provider slots. */
   private readonly slots: Readonly<Record<JobPool, FairConcurrencyLimiter>>;
   private readonly leaseSeconds: number;
+  private readonly upcoming: UpcomingPolls;
   private readonly underWay = new Set<string>();
   private readonly running = new InFlight();
   private readonly stopping = new AbortController();
@@ -49,6 +54,7 @@ export class JobRunner {
       providers: new FairConcurrencyLimiter(worker.concurrency),
     };
     this.leaseSeconds = worker.leaseSeconds;
+    this.upcoming = new UpcomingPolls(clock);
   }
 
   /** Free slots of a pool; lanes may limit further. */
@@ -60,13 +66,18 @@ export class JobRunner {
     return this.slots[pool].fullLanes();
   }
 
+  /** The due poll of a job that this process polled last, which {@link begin} can claim unless its row has changed. */
+  takeUpcomingPoll(id: string): DueJob | null {
+    return this.upcoming.take(id);
+  }
+
   /** Resolves when {@link begin} can succeed, or after `timeoutMs`. */
   async waitForSlot({ lane }: DueJob, timeoutMs: number): Promise<void> {
     if (this.taking) await this.slots[poolOf(lane)].waitForSlot(lane, timeoutMs);
   }
 
   /** Runs a step and resolves at its end; never rejects. `null`: no free slot, or a step of this job is under way. */
-  begin(due: DueJob): Promise<NextStep> | null {
+  begin(due: DueJob): Promise<StepEnd> | null {
     if (!this.taking || this.underWay.has(due.id) || !this.slots[poolOf(due.lane)].enter(due.lane)) return null;
     return this.runStep(due);
   }
@@ -83,7 +94,7 @@ export class JobRunner {
     await this.running.whenIdle(this.options.retryMs);
   }
 
-  private async runStep(due: DueJob): Promise<NextStep> {
+  private async runStep(due: DueJob): Promise<StepEnd> {
     this.underWay.add(due.id);
     this.running.begin();
     try {
@@ -98,9 +109,9 @@ export class JobRunner {
     }
   }
 
-  private async claimAndRun(due: DueJob): Promise<NextStep> {
+  private async claimAndRun(due: DueJob): Promise<StepEnd> {
     const job = await this.work.claim(due, this.owner, this.leaseSeconds);
-    if (job === null) return null;
+    if (job === null) return 'not-claimed';
     const keeper = new LeaseKeeper(this.work, job, this.leaseSeconds, this.clock);
     const stopRequested = AbortSignal.any([keeper.lost, this.stopping.signal]);
     const step = needsInputs(job) ? 'inputs' : job.handle === null ? 'submit' : 'poll';
@@ -110,6 +121,7 @@ export class JobRunner {
     try {
       const next = await this.step({ job, trace, leaseLost: keeper.lost, stopRequested });
       this.metrics.jobSteps.of(step, 'ok').inc();
+      if (step === 'poll' && next !== null) this.upcoming.note(job, next);
       return next;
     } catch (error) {
       isFailed = true;

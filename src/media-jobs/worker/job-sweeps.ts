@@ -129,7 +129,10 @@ export class JobSweeps {
 
   private beginStep(job: DueJob): Promise<void> | null {
     const step = this.runner.begin(job);
-    return step?.then((inMs) => (inMs === null ? undefined : this.wakeUps.wake(job.id, inMs))) ?? null;
+    return (
+      step?.then((end) => (end === null || end === 'not-claimed' ? undefined : this.wakeUps.wake(job.id, end.inMs))) ??
+      null
+    );
   }
 
   private async cancelDue(): Promise<void> {

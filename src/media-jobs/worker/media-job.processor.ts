@@ -7,6 +7,7 @@ import { CLOCK, type Clock } from '../../core/time/clock';
 import { JobRoutes } from '../job-routes';
 import { MEDIA_JOB_QUEUE } from '../job-wake-ups';
 import { MediaJobRepository } from '../media-job.repository';
+import type { DueJob } from '../media-job.types';
 import { JobRunner } from './job-runner';
 import { JobSweeps } from './job-sweeps';
 
@@ -59,12 +60,23 @@ export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationB
   }
 
   protected async handle(id: string): Promise<number | null> {
+    const poll = this.runner.takeUpcomingPoll(id);
+    const polled = poll === null ? 'not-claimed' : await this.run(poll);
+    if (polled !== 'not-claimed') return polled;
     const next = await this.jobs.findNextStep(id);
     if (next === null) return null;
     if (next.inMs > 0) return next.inMs;
-    await this.runner.waitForSlot(next, SLOT_TIMEOUT_MS);
-    const step = this.runner.begin(next);
-    return step === null ? noSlotDelayMs() : step;
+    const ran = await this.run(next);
+    return ran === 'not-claimed' ? null : ran;
+  }
+
+  /** Milliseconds until the next wake-up; `null`: none is due. */
+  private async run(due: DueJob): Promise<number | null | 'not-claimed'> {
+    await this.runner.waitForSlot(due, SLOT_TIMEOUT_MS);
+    const step = this.runner.begin(due);
+    if (step === null) return noSlotDelayMs();
+    const end = await step;
+    return end === null || end === 'not-claimed' ? end : end.inMs;
   }
 
   private async stop(timeoutMs: number): Promise<void> {

@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream';
-import type { MediaJob } from '../../../src/media-jobs/media-job.types';
+import { laneOf } from '../../../src/media-jobs/job-lane';
+import type { DueJob, MediaJob } from '../../../src/media-jobs/media-job.types';
+import { until } from '../../faults/figures';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
@@ -67,6 +69,29 @@ describe('job runner', () => {
     await letPass(engine, job.id, 61);
     provider.onOpen = () => Promise.resolve(Readable.from([video]));
     expect(await stage.step(job)).toMatchObject({ status: 'succeeded', costMicro: 400n });
+  });
+
+  it('reads the price of several jobs once', async () => {
+    provider.onPoll = () => Promise.resolve(SUCCESS);
+    const ended = [await stage.step(await submitted()), await stage.step(await submitted())];
+    expect([ended.map(({ costMicro }) => costMicro), stage.priceReads]).toEqual([[400n, 400n], 1]);
+  });
+
+  it('remembers the next poll of a job, which it can claim until the row changes', async () => {
+    provider.onPoll = () => Promise.resolve({ state: 'running', progress: null });
+    const due = async (job: MediaJob) => {
+      const polled = await stage.step(job);
+      let poll: DueJob | null = null;
+      await until('the due poll', 5_000, () => (poll = stage.runner.takeUpcomingPoll(job.id)) !== null);
+      expect(poll).toEqual({ id: job.id, version: polled.version, lane: laneOf(polled) });
+      await letPass(engine, job.id, 60);
+      return poll as unknown as DueJob;
+    };
+    const job = await submitted();
+    expect(await stage.runner.begin(await due(job))).toMatchObject({ version: expect.any(Number) as number });
+    const late = await due(job);
+    await stage.step(job);
+    expect(await stage.runner.begin(late)).toBe('not-claimed');
   });
 
   it('renews the lease while a step outlasts it', async () => {

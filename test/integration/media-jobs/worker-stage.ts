@@ -155,6 +155,7 @@ export interface StageSettings {
 export class WorkerStage {
   readonly storage: FailingStorage;
   /** The next steps that the runner returned. */
+  priceReads = 0;
   readonly scheduled: { readonly id: string; readonly inMs: number }[] = [];
   readonly adapters = new Map<string, JobAdapter>();
   readonly runner: JobRunner;
@@ -188,7 +189,8 @@ export class WorkerStage {
     });
     const intake = new ArtifactIntake(outbound, this.probe, objects, config, options);
     const endings = new JobEndings(engine.endings, engine.jobs, new Metrics(), systemClock);
-    const prices = { findPrice: () => Promise.resolve(settings.price ?? PRICE) } as never;
+    const findPrice = () => (this.priceReads++, Promise.resolve(settings.price ?? PRICE));
+    const prices = { findPrice } as never;
     const finalize = new FinalizeStep(engine.work, intake, prices, endings);
     const targets = this.createTargets();
     this.inputs = new JobInputs(new ImageInputs(outbound), outbound, objects);
@@ -259,8 +261,8 @@ export class WorkerStage {
 
   /** The same for the given version of the job; resolves at the end of the step. */
   async begin(job: MediaJob): Promise<void> {
-    const inMs = await this.runner.begin({ id: job.id, version: job.version, lane: laneOf(job) });
-    if (inMs !== null) this.scheduled.push({ id: job.id, inMs });
+    const end = await this.runner.begin({ id: job.id, version: job.version, lane: laneOf(job) });
+    if (end !== null && end !== 'not-claimed') this.scheduled.push({ id: job.id, inMs: end.inMs });
   }
 
   /** Runs steps until the job has ended. */
