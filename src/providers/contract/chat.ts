@@ -62,7 +62,10 @@ export interface ChatCompletionResult {
 export interface StreamSink<Piece = string | Buffer> {
   /** `false` signals back-pressure: await `drained()` before writing more. */
   write(piece: Piece): boolean;
-  /** Resolves when writing may continue, or when the receiver has disconnected. */
+  /**
+   * Resolves when writing may continue, or when the receiver has disconnected. Rejects when the sink cannot go on: the
+   * stream fails with that error.
+   */
   drained(): Promise<void>;
 }
 

@@ -85,14 +85,14 @@ export interface Settler {
  */
 export class StreamRelay<Output> {
   private opening: Settler | null;
-  private piping: Settler | null = null;
+  private piping: { resolve(): void; reject(error: unknown): void } | null = null;
   private exchange: UpstreamExchange | null = null;
   private sink: StreamSink<Output> | null = null;
   private waiting: Output[] = [];
   private waitingBytes = 0;
   private flushScheduled = false;
   private sinkIsFull = false;
-  private outcome: 'ended' | ProviderError | null = null;
+  private outcome: 'ended' | 'abandoned' | ProviderError | null = null;
 
   /**
    * @param join never receives an empty list
@@ -165,7 +165,7 @@ export class StreamRelay<Output> {
     this.flush();
   }
 
-  /** @throws ProviderError when the reply fails */
+  /** @throws ProviderError when the reply fails, and the error of a sink that cannot go on */
   pipe(sink: StreamSink<Output>): Promise<void> {
     return new Promise((resolve, reject) => {
       this.piping = { resolve, reject };
@@ -201,11 +201,23 @@ export class StreamRelay<Output> {
   private waitFor(sink: StreamSink<Output>): void {
     this.sinkIsFull = true;
     if (this.outcome === null) this.exchange?.pause();
-    void sink.drained().then(() => {
-      this.sinkIsFull = false;
-      this.resume();
-      this.flush();
-    });
+    sink.drained().then(
+      () => {
+        this.sinkIsFull = false;
+        this.resume();
+        this.flush();
+      },
+      (error: unknown) => this.abandon(error),
+    );
+  }
+
+  /** The sink takes nothing more, so the rest of the reply is not read. */
+  private abandon(error: unknown): void {
+    this.outcome = 'abandoned';
+    this.waiting = [];
+    this.exchange?.close();
+    this.piping?.reject(error);
+    this.piping = null;
   }
 
   private resume(): void {

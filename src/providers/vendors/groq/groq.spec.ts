@@ -54,4 +54,15 @@ describe('speech of Groq, whose only format is WAV', () => {
     const { code, options } = await providerErrorOf(speak('mp3', Buffer.from('RIFF\0\0\0\0WAVEno format')));
     expect([code, options.phase, options.fallback]).toEqual(['provider_error', 'stream', false]);
   });
+
+  it('is interrupted while it arrives if it cannot be read, and its connection is closed', async () => {
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    upstream.answer = (response) => {
+      response.on('close', resolve).writeHead(200, { 'content-type': 'audio/wav' }).write(Buffer.alloc(65_536));
+    };
+    const stream = await provider.speech?.speak(speechRequest({ format: 'mp3' }), providerCall());
+    const { code } = await providerErrorOf(stream?.pipe(new CollectingSink()) ?? Promise.resolve());
+    expect(code).toBe('provider_error');
+    await closed;
+  });
 });
