@@ -19,7 +19,8 @@ const CATALOGUE = `
   gateway_limit_call_seconds gateway_limit_refusals_total gateway_money_calls_total gateway_money_operations_total
   gateway_money_call_seconds gateway_money_queue_size gateway_money_queue_oldest_seconds
   gateway_money_accounts_isolated gateway_holds_swept_total gateway_ledger_violations
-  gateway_ledger_audit_timestamp_seconds gateway_ledger_audit_duration_seconds gateway_idempotency_total gateway_jobs
+  gateway_ledger_audit_timestamp_seconds gateway_ledger_audit_duration_seconds gateway_ledger_archives_total
+  gateway_idempotency_total gateway_jobs
   gateway_jobs_oldest_due_seconds gateway_job_steps_total gateway_job_duration_seconds
   gateway_webhook_deliveries_total gateway_webhooks_pending gateway_storage_calls_total gateway_dependency_up
   gateway_partitions_until_timestamp_seconds gateway_database_connections gateway_event_loop_utilization gateway_event_loop_delay_seconds gateway_body_bytes
@@ -38,6 +39,7 @@ const WITHOUT_SAMPLES = [
   'gateway_fallbacks_total',
   'gateway_credential_refused_total',
   'gateway_limit_refusals_total',
+  'gateway_ledger_archives_total',
   'gateway_webhook_deliveries_total',
   'gateway_purchases_total',
   'gateway_log_lines_suppressed_total',

@@ -2,12 +2,15 @@ import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { LLMock } from '@copilotkit/aimock';
+import { wavHeader } from '../../../src/providers/kit/wav-header';
 import { tinyPng } from '../../conformance/media-answers';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
 import { runLive } from '../../live/live-run';
 
 const KEY = 'gsk-live-0123456789abcdef';
+/** The only format of Groq. */
+const SPOKEN_WAV = Buffer.concat([wavHeader(24_000), Buffer.alloc(24_000)]);
 const ROOT = resolve(__dirname, '../../..');
 
 describe('the run against real vendors', () => {
@@ -51,6 +54,7 @@ describe('the run against real vendors', () => {
       .onMessage('17 by 23', { content: '391' })
       .onEmbedding(/./, { embedding: [0.1, 0.2] })
       .onImage(/./, { image: { b64Json: tinyPng().toString('base64') } })
+      .on({ model: /orpheus/, endpoint: 'speech' }, { audio: SPOKEN_WAV.toString('base64') })
       .onSpeech(/./, { audio: Buffer.alloc(2_000).toString('base64') })
       .onTranscription({ transcription: { text: 'Hello', duration: 1, words: [{ word: 'Hello', start: 0, end: 1 }] } });
   });
