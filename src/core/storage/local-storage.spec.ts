@@ -117,12 +117,16 @@ describe('a local object', () => {
 
   it('can be stored while its folder is being removed', async () => {
     const stored = new AbortController();
-    const clearing = Array.from({ length: 3 }, async () => {
+    const clear = async (): Promise<void> => {
       while (!stored.signal.aborted) await storage.delete(KEY);
-    });
-    for (let round = 0; round < 100; round++) await storage.put(KEY, Buffer.from('1'));
-    stored.abort();
-    await Promise.all(clearing);
+    };
+    const clearing = clear();
+    try {
+      for (let round = 0; round < 100; round++) await storage.put(KEY, Buffer.from('1'));
+    } finally {
+      stored.abort();
+      await clearing;
+    }
     await storage.put(KEY, Buffer.from('2'));
     expect(await contentOf(KEY)).toEqual(Buffer.from('2'));
   });
