@@ -43,6 +43,7 @@ const runs = NGINX_IS_INSTALLED && PREVIOUS_BUILD !== undefined;
     nginx = await startBalancer(gateways.map(({ url }) => url));
   });
   afterAll(async () => {
+    await nginx.stop();
     await endChildren();
     await operator.close();
     await database.drop();
