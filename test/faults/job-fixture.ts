@@ -150,6 +150,15 @@ export class JobFixture {
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
   }
 
+  /** The status of each job. */
+  async statuses(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.operator.rows<{ id: string; status: string }>(
+      'SELECT id, status FROM media_job WHERE id = ANY ($1)',
+      [ids],
+    );
+    return new Map(rows.map(({ id, status }) => [id, status]));
+  }
+
   /** Resolves when the provider has received all of them. */
   async allSubmitted(ids: readonly string[]): Promise<void> {
     await until('the submissions', 30_000, async () => (await this.census(ids)).queued === undefined);

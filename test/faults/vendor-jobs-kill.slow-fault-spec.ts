@@ -192,11 +192,7 @@ describe('kill -9 of a worker with jobs at vendors that deduplicate no submissio
     upstreams[vendor].received.filter(({ method, body }) => method === 'POST' && body.includes(tag)).length;
 
   async function endingsOf(jobs: readonly Job[]) {
-    const rows = await fixture.operator.rows<{ id: string; status: string }>(
-      'SELECT id, status FROM media_job WHERE id = ANY ($1)',
-      [idsOf(jobs)],
-    );
-    const statuses = new Map(rows.map(({ id, status }) => [id, status]));
+    const statuses = await fixture.statuses(idsOf(jobs));
     return jobs.map((job) => [job.vendor, statuses.get(job.id), submissionsOf(job)]);
   }
 

@@ -215,11 +215,7 @@ describe('kill -9 of a worker with a job at each vendor', () => {
   async function assertEnds(jobs: readonly Job[], succeeds: (job: Job) => boolean): Promise<void> {
     const ids = jobs.map(({ id }) => id);
     await hurried(jobs, () => fixture.allEnded(ids, allowedMs(RECOVERY_MS)));
-    const rows = await fixture.operator.rows<{ id: string; status: string }>(
-      'SELECT id, status FROM media_job WHERE id = ANY ($1)',
-      [ids],
-    );
-    const statuses = new Map(rows.map(({ id, status }) => [id, status]));
+    const statuses = await fixture.statuses(ids);
     expect(jobs.map((job) => [modelOf(job.vendor), statuses.get(job.id), submissionsOf(job)])).toEqual(
       jobs.map((job) => [modelOf(job.vendor), succeeds(job) ? 'succeeded' : 'failed', 1]),
     );

@@ -76,8 +76,7 @@ const findKeptDay = (partition: string): string => `
 const NOTE_REMOVED = `
   UPDATE ledger_archive a SET removed_at = clock_timestamp()
    WHERE a.exported_at IS NOT NULL AND a.removed_at IS NULL
-     AND NOT EXISTS (SELECT FROM ended_reservation r WHERE r.id BETWEEN first_id_of(a.day) AND last_id_of(a.day))
-  RETURNING a.day`;
+     AND NOT EXISTS (SELECT FROM ended_reservation r WHERE r.id BETWEEN first_id_of(a.day) AND last_id_of(a.day))`;
 
 /** The archive of closed days. Days are UTC dates, `YYYY-MM-DD`. */
 @Injectable()

@@ -11,8 +11,7 @@ import {
   RETENTION_DAYS,
   startArchiveStage,
 } from './archive-stage';
-import { CORRUPTIONS, FORBIDDEN, type Rows, UNLOCKED } from './closing-corruptions';
-import { createAccount } from './money-engine';
+import { chooseRows, CORRUPTIONS, FORBIDDEN, named, type Rows, UNLOCKED } from './closing-corruptions';
 
 /** In the archived day `:archived`, unless they say otherwise. */
 const ARCHIVE_CORRUPTIONS: readonly (readonly [invariant: string, planted: string, statement: string])[] = [
@@ -101,7 +100,7 @@ describe('the audit of books with archived days', () => {
     ({ pool } = stage);
     const days = await readDayStates(pool);
     await stage.process().archive();
-    rows = { ...(await chooseRows()), archived: days[1]?.day ?? '', first: await firstIdOf(RETENTION_DAYS) };
+    rows = { ...(await chooseRows(pool, 20, 3)), archived: days[1]?.day ?? '', first: await firstIdOf(RETENTION_DAYS) };
   });
   afterAll(async () => {
     await stage.close();
@@ -114,37 +113,10 @@ describe('the audit of books with archived days', () => {
     return found.rows[0]?.id ?? '';
   }
 
-  async function chooseRows(): Promise<Rows> {
-    const request = async (days: number) => {
-      const { rows: found } = await pool.query(
-        `SELECT r.id, r.organization_id, r.key_id, r.day::text, r.month::text
-           FROM reservation r JOIN ledger_entry l ON l.reservation_id = r.id
-          WHERE r.day = $1 AND r.charged_micro > 1 LIMIT 1`,
-        [await dayBefore(pool, days)],
-      );
-      return found[0];
-    };
-    const [closed, open, other] = [await request(20), await request(3), await createAccount(pool)];
-    return {
-      closed: closed.id,
-      day: closed.day,
-      month: closed.month,
-      organization: closed.organization_id,
-      key: closed.key_id,
-      open: open.id,
-      opened: open.day,
-      other: other.organizationId,
-      owned: other.keyId,
-    };
-  }
-
-  const named = (statement: string) =>
-    statement.replaceAll(/:([a-z]+)(?=['}])/g, (_text, name: keyof typeof rows) => rows[name]);
-
   async function invariantsBrokenBy(statement: string): Promise<string[]> {
     return inSandbox(pool, async (client: PoolClient) => {
       await client.query([...UNLOCKED, 'ALTER TABLE ledger_archive DISABLE TRIGGER USER'].join(';'));
-      await client.query(named(statement));
+      await client.query(named(statement, rows));
       const found = [
         await readViolations(client, { view: 'money_violations' }, null),
         await readViolations(client, { view: 'closed_day_violations', day: rows.archived }, null),
@@ -179,7 +151,7 @@ describe('the audit of books with archived days', () => {
 
   it.each([...FORBIDDEN, ...ARCHIVE_FORBIDDEN])('the database refuses %s', async (_name, statement) => {
     await inSandbox(pool, async (client) => {
-      await expect(client.query(named(statement))).rejects.toMatchObject({ code: '23514' });
+      await expect(client.query(named(statement, rows))).rejects.toMatchObject({ code: '23514' });
     });
   });
 
@@ -213,7 +185,7 @@ describe('the audit of books with archived days', () => {
   ])('accepts %s that outlasts the requests of its day', async (_name, statement) => {
     const reported = await inSandbox(pool, async (client) => {
       await client.query('SET LOCAL gateway.counts_receipts = on');
-      await client.query(named(statement));
+      await client.query(named(statement, rows));
       const found = [
         await readViolations(client, { view: 'money_violations' }, null),
         await readViolations(client, { view: 'record_violations' }, null),

@@ -1,7 +1,43 @@
+import type { Pool } from 'pg';
+import { createAccount } from './money-engine';
+
 /** The rows that statements name as `:closed`, `:open` and so on. */
 export type Rows = Readonly<
   Record<'closed' | 'day' | 'month' | 'organization' | 'key' | 'open' | 'opened' | 'other' | 'owned', string>
 >;
+
+/**
+ * A charge of a closed day and one of an open day, by the days since, and an account that has neither.
+ * @param closedDays, openDays before today by the database's clock
+ */
+export async function chooseRows(pool: Pool, closedDays: number, openDays: number): Promise<Rows> {
+  const request = async (days: number) => {
+    const { rows: found } = await pool.query(
+      `SELECT r.id, r.organization_id, r.key_id, r.day::text, r.month::text
+         FROM reservation r JOIN ledger_entry l ON l.reservation_id = r.id
+        WHERE r.day = (clock_timestamp() AT TIME ZONE 'UTC')::date - $1::integer AND r.charged_micro > 1 LIMIT 1`,
+      [days],
+    );
+    return found[0];
+  };
+  const [closed, open, other] = [await request(closedDays), await request(openDays), await createAccount(pool)];
+  return {
+    closed: closed.id,
+    day: closed.day,
+    month: closed.month,
+    organization: closed.organization_id,
+    key: closed.key_id,
+    open: open.id,
+    opened: open.day,
+    other: other.organizationId,
+    owned: other.keyId,
+  };
+}
+
+/** A statement with the rows that it names. */
+export function named<Name extends string>(statement: string, rows: Readonly<Record<Name, string>>): string {
+  return statement.replaceAll(/:([a-z]+)(?=['}])/g, (_text, name: Name) => rows[name]);
+}
 
 /** Corruptions such as those of a bug, a manual repair or a damaged copy. `:closed` is a request of a closed day. */
 export const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, statement: string])[] = [

@@ -24,7 +24,7 @@ import {
   settleCommand,
   startMoneyEngine,
 } from './money-engine';
-import { CORRUPTIONS, FORBIDDEN, type Rows, UNLOCKED } from './closing-corruptions';
+import { chooseRows, CORRUPTIONS, FORBIDDEN, named, type Rows, UNLOCKED } from './closing-corruptions';
 import { insertPastRequests } from './past-requests';
 
 const REQUESTS = FULL ? 2_000_000 : 200_000;
@@ -47,7 +47,7 @@ describe('closed days of the ledger', () => {
     await insertPastRequests(pool, { count: REQUESTS, days: DAYS, organizations: 20, keysPerOrganization: 3 });
     soundBefore = await engine.ledger.verify();
     closings = await close();
-    rows = await chooseRows();
+    rows = await chooseRows(pool, 40, 3);
   }, 600_000);
   afterAll(async () => {
     await pool.end();
@@ -76,33 +76,6 @@ describe('closed days of the ledger', () => {
     };
   }
 
-  async function chooseRows(): Promise<Rows> {
-    const request = async (days: number) => {
-      const { rows: found } = await pool.query(
-        `SELECT r.id, r.organization_id, r.key_id, r.day::text, r.month::text
-           FROM reservation r JOIN ledger_entry l ON l.reservation_id = r.id
-          WHERE r.day = (now() AT TIME ZONE 'UTC')::date - $1::integer AND r.charged_micro > 1 LIMIT 1`,
-        [days],
-      );
-      return found[0];
-    };
-    const [closed, open, other] = [await request(40), await request(3), await createAccount(pool)];
-    return {
-      closed: closed.id,
-      day: closed.day,
-      month: closed.month,
-      organization: closed.organization_id,
-      key: closed.key_id,
-      open: open.id,
-      opened: open.day,
-      other: other.organizationId,
-      owned: other.keyId,
-    };
-  }
-
-  const named = (statement: string) =>
-    statement.replaceAll(/:([a-z]+)(?=['}])/g, (_text, name: keyof Rows) => rows[name]);
-
   it('are all days of requests but the last three, and leave the books sound', async () => {
     expect(soundBefore).toEqual([]);
     expect(new Set(closings)).toEqual(new Set(['closed']));
@@ -121,7 +94,7 @@ describe('closed days of the ledger', () => {
   it.each(CORRUPTIONS)('%s reports %s', async (invariant, _planted, statement) => {
     const reported = await inSandbox(pool, async (client) => {
       await client.query(UNLOCKED.join(';'));
-      await client.query(named(statement));
+      await client.query(named(statement, rows));
       const found = [
         await readViolations(client, { view: 'money_violations' }, null),
         await readViolations(client, { view: 'closed_day_violations', day: rows.day }, null),
@@ -134,7 +107,7 @@ describe('closed days of the ledger', () => {
 
   it.each(FORBIDDEN)('the database refuses %s', async (_name, statement) => {
     await inSandbox(pool, async (client) => {
-      await expect(client.query(named(statement))).rejects.toMatchObject({ code: '23514' });
+      await expect(client.query(named(statement, rows))).rejects.toMatchObject({ code: '23514' });
     });
   });
 
