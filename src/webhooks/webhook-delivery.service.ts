@@ -60,9 +60,12 @@ export class WebhookDeliveryService implements OnApplicationShutdown {
    */
   async deliver(id: string): Promise<number | null> {
     const dueInMs = await this.deliveries.findDueInMs(id);
-    if (dueInMs === null || dueInMs > 0) return dueInMs;
-    await this.claimSoon();
-    await this.postOf.get(id);
+    if (dueInMs === null) return null;
+    // A claim of this process may have taken it before its wake-up, and its lease is not the next attempt.
+    await (dueInMs > 0 ? this.claiming : this.claimSoon());
+    const post = this.postOf.get(id);
+    if (dueInMs > 0 && post === undefined) return dueInMs;
+    await post;
     const nextInMs = await this.deliveries.findDueInMs(id);
     return nextInMs === 0 ? NO_SLOT_DELAY_MS : nextInMs;
   }

@@ -116,4 +116,14 @@ describe('a requested delivery', () => {
     expect(await engine.service.deliver(id)).toBeNull();
     expect(await createLog(() => Promise.resolve()).get(organizationId, id)).toMatchObject({ attempts: 2 });
   });
+
+  it('that this process posts already ends with that post, not with its lease', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    host.answer = (response) => void released.then(() => response.writeHead(204).end());
+    const { id } = await sendTest(createLog(() => Promise.resolve()));
+    await engine.service.claimSoon();
+    const delivered = engine.service.deliver(id);
+    release();
+    expect(await delivered).toBeNull();
+  });
 });
