@@ -789,7 +789,8 @@ export interface paths {
         };
         /**
          * Export the ledger as CSV
-         * @description Exports all entries of `listLedgerEntries`, with a header line. If the connection breaks, the file is incomplete.
+         * @description Exports all entries of `listLedgerEntries`, with a header line. If the connection breaks, the file is incomplete; it
+         *     also breaks when charges are archived during the export.
          */
         get: operations["exportLedger"];
         put?: never;
@@ -4282,6 +4283,11 @@ export interface components {
         "Retry-After": number;
         /** @description Seconds to wait before retrying; equals `error.retry_after`. Sent with every 429. */
         "Retry-After-Required": number;
+        /**
+         * @description The file has no charges of requests before this day (UTC): they have been archived, and every balance includes them.
+         *     Absent if it has all charges.
+         */
+        "X-Charges-Kept-From": string;
         /** @description Changes when the content changes. */
         ETag: string;
     };
@@ -4524,6 +4530,7 @@ export type HeaderXRequestId = components['headers']['X-Request-Id'];
 export type HeaderXShouldRetry = components['headers']['x-should-retry'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
 export type HeaderRetryAfterRequired = components['headers']['Retry-After-Required'];
+export type HeaderXChargesKeptFrom = components['headers']['X-Charges-Kept-From'];
 export type HeaderETag = components['headers']['ETag'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -6025,6 +6032,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Charges-Kept-From": components["headers"]["X-Charges-Kept-From"];
                     [name: string]: unknown;
                 };
                 content: {

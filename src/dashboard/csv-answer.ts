@@ -10,6 +10,8 @@ export interface CsvFile<Row> {
   /** With its line end, as all lines. */
   readonly header: string;
   readonly pages: AsyncGenerator<readonly Row[]>;
+  /** Of the response, in addition to the file name. */
+  readonly headers?: Readonly<Record<string, string>>;
   toLine(row: Row): string;
 }
 
@@ -31,7 +33,7 @@ export async function toCsvAnswer<Row>(file: CsvFile<Row>, method: string): Prom
   // Without a reader, the whole stream would be produced for nothing.
   const content = method === 'HEAD' ? null : Readable.from(toText(file, first), { objectMode: false });
   return new Bytes(content, 'text/csv; charset=utf-8', {
-    headers: { 'content-disposition': `attachment; filename="${file.name}"` },
+    headers: { ...file.headers, 'content-disposition': `attachment; filename="${file.name}"` },
   });
 }
 

@@ -153,11 +153,12 @@ export class AccountStatementRepository {
   /**
    * The whole ledger in pages of `pageSize`, newest first, read on demand. Entries booked meanwhile are newer than the first
    * page and not included.
+   * @throws Error at the end when charges from `keptFrom` on were archived meanwhile: some may be missing
    */
   async *readLedger(
     organizationId: string,
     filter: LedgerFilter,
-    pageSize: number,
+    { pageSize, keptFrom }: { readonly pageSize: number; readonly keptFrom: string | null },
   ): AsyncGenerator<readonly LedgerLine[], void> {
     let cursor: string | null = null;
     do {
@@ -165,6 +166,7 @@ export class AccountStatementRepository {
       yield page.items;
       cursor = page.nextCursor;
     } while (cursor !== null);
+    if ((await this.chargesKeptFrom()) !== keptFrom) throw new Error('Charges were archived during the export.');
   }
 }
 

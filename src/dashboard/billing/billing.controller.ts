@@ -64,13 +64,18 @@ export class BillingController {
 
   @Get('ledger.csv')
   @Session('admin')
-  exportLedger(
+  async exportLedger(
     @Query(strictDto) query: LedgerFilterQuery,
     @Caller() caller: DashboardCaller,
     @Req() { method }: FastifyRequest,
   ): Promise<Answer> {
-    const pages = this.statement.readLedger(requireOrganization(caller), query, EXPORT_PAGE);
-    return toCsvAnswer({ name: 'ledger.csv', header: LEDGER_CSV_HEADER, pages, toLine: toLedgerCsvLine }, method);
+    const keptFrom = await this.statement.chargesKeptFrom();
+    const pages = this.statement.readLedger(requireOrganization(caller), query, { pageSize: EXPORT_PAGE, keptFrom });
+    const headers = { ...(keptFrom !== null && { 'x-charges-kept-from': keptFrom }) };
+    return toCsvAnswer(
+      { name: 'ledger.csv', headers, header: LEDGER_CSV_HEADER, pages, toLine: toLedgerCsvLine },
+      method,
+    );
   }
 
   @Patch('settings')

@@ -233,7 +233,9 @@ describe('archived days of the ledger', () => {
     const statement = new AccountStatementRepository(stage.dataSource);
     const read = async () => {
       const lines = [];
-      for await (const page of statement.readLedger(organizationId, {}, 200)) lines.push(...page);
+      const keptFrom = await statement.chargesKeptFrom();
+      for await (const page of statement.readLedger(organizationId, {}, { pageSize: 200, keptFrom }))
+        lines.push(...page);
       return lines;
     };
     const before = await read();
@@ -246,5 +248,17 @@ describe('archived days of the ledger', () => {
       line.kind !== 'charge' ||
       Number.parseInt(id(line)?.replaceAll('-', '').slice(0, 12) ?? '', 16) >= keptFrom.getTime();
     expect(after).toEqual(before.filter(isKept));
+  });
+
+  it('fail an export of the ledger during which they are archived', async () => {
+    const [{ organization_id: organizationId } = { organization_id: randomUUID() }] = await balances();
+    const statement = new AccountStatementRepository(stage.dataSource);
+    const pages = statement.readLedger(organizationId, {}, { pageSize: 100, keptFrom: null });
+    await pages.next();
+    await stage.process().archive();
+    const rest = async () => {
+      for await (const page of pages) expect(page).toBeDefined();
+    };
+    await expect(rest()).rejects.toThrow('Charges were archived during the export.');
   });
 });

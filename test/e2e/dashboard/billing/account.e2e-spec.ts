@@ -270,6 +270,15 @@ describe('exportLedger', () => {
     expect((await client.call(client.path('/billing/ledger.csv?kind=topup'))).text.split('\r\n')).toHaveLength(3);
   });
 
+  it('says in a header from which day on it has the charges of requests, once older days are archived', async () => {
+    const keptFrom = async () =>
+      (await client.call(client.path('/billing/ledger.csv'))).headers.get('x-charges-kept-from');
+    expect(await keptFrom()).toBeNull();
+    await withArchivedDay(gateway, '2026-01-31', async () => {
+      expect(await keptFrom()).toBe('2026-02-01');
+    });
+  });
+
   it('resets the connection when the database fails during the export', async () => {
     await addEntries(60_000);
     const request = get(`${gateway.url}${client.path('/billing/ledger.csv')}`, { headers: { cookie: client.cookie } });
