@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,6 +41,29 @@ export class S3Server {
 
   get url(): string {
     return `http://127.0.0.1:${(this.server.httpServer.address() as AddressInfo).port}`;
+  }
+
+  /**
+   * Never answers the next upload of this part of an object, nor another attempt at it. Resolves once it has arrived and the parts
+   * before it are stored.
+   */
+  holdPart(number: number): Promise<void> {
+    const { httpServer } = this.server;
+    const [answer] = httpServer.listeners('request') as RequestListener[];
+    const held = Promise.withResolvers<void>();
+    const there = new Set<number>();
+    let heldUpload: string | null = null;
+    const arrive = (part: number) => {
+      if (part <= number && there.add(part).size === number) held.resolve();
+    };
+    httpServer.removeAllListeners('request').on('request', (request, response) => {
+      const query = new URL(request.url ?? '', this.url).searchParams;
+      const part = Number(query.get('partNumber'));
+      if (part === number && query.get('uploadId') === (heldUpload ??= query.get('uploadId'))) return arrive(part);
+      if (part > 0) response.once('finish', () => arrive(part));
+      answer?.(request, response);
+    });
+    return held.promise;
   }
 
   async stop(): Promise<void> {

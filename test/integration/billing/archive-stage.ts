@@ -55,10 +55,14 @@ export function openBucket(server: S3Server): Promise<S3Storage> {
   );
 }
 
-/** Closed and open days of requests, each in a partition of its own but the oldest ones, which share `ended_reservation_past`. */
+/**
+ * Closed and open days of requests, each in a partition of its own but the oldest ones, which share `ended_reservation_past`.
+ * @param released so many more requests of the oldest day, which hardly compress
+ */
 export async function startArchiveStage(
   storage: ObjectStorage,
   requests: Partial<PastRequests> = {},
+  released = 0,
 ): Promise<ArchiveStage> {
   const database = await createTestDatabase();
   const engine = startMoneyEngine(database.url);
@@ -67,6 +71,7 @@ export async function startArchiveStage(
   await partitionPast(pool, RETENTION_DAYS + 2);
   const past = { count: 3_400, days: RETENTION_DAYS + 4, organizations: 4, keysPerOrganization: 2, ...requests };
   await insertPastRequests(pool, past);
+  if (released > 0) await insertReleased(pool, released);
   const dataSource = await openDataSource(database.url, 3);
   const repository = new LedgerArchiveRepository(dataSource);
   const partitions = new DayPartitions(dataSource);
@@ -124,6 +129,19 @@ async function partitionPast(pool: Pool, days: number): Promise<void> {
      END
      $$`,
   );
+}
+
+/** Requests at the time of the oldest one that were not charged, so that they count in no balance and no window. */
+async function insertReleased(pool: Pool, count: number): Promise<void> {
+  await pool.query(
+    `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, uncollected_micro, created_at, ended_at,
+                                    is_job)
+     SELECT (left(r.id::text, 18) || substr(gen_random_uuid()::text, 19))::uuid, r.organization_id, gen_random_uuid(),
+            'released', (random() * 1e15)::bigint, 0, r.created_at, r.ended_at + random() * interval '1 second', false
+       FROM (SELECT * FROM ended_reservation ORDER BY id LIMIT 1) r, generate_series(1, $1)`,
+    [count],
+  );
+  await pool.query('ANALYZE ended_reservation');
 }
 
 /** `YYYY-MM-DD`, so many days before today by the database's clock. */
