@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import type { LimitCall, LimitReply } from './limit-call';
 import type { LimitConnection } from './limit-connection';
@@ -7,8 +8,21 @@ import { planOf } from './limit-check';
 const PLAN = planOf([{ scope: 'key', kind: 'concurrency', limit: 1, redisKey: 'slots', windowMs: 0 }]);
 
 describe('the queue of requests to check', () => {
-  beforeEach(() => jest.useFakeTimers());
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
   afterEach(() => jest.useRealTimers());
+
+  it('checks requests of several event loop iterations in one call', async () => {
+    const counts: number[] = [];
+    const run = ({ requestCount }: LimitCall): Promise<LimitReply> => {
+      counts.push(requestCount);
+      return Promise.resolve({ nowMs: 0, results: Array.from({ length: requestCount }, () => [0, 0, 0, 0]) });
+    };
+    const queue = new LimitQueue({ runScript: run } as unknown as LimitConnection, 30_000, new Metrics());
+    const first = queue.judge({ member: 'a', plan: PLAN, tokens: 1 });
+    await nextIteration();
+    await Promise.all([first, queue.judge({ member: 'b', plan: PLAN, tokens: 1 })]);
+    expect(counts).toEqual([2]);
+  });
 
   it('recovers after an outage when a later request sends the pending releases', async () => {
     let away = true;
@@ -18,11 +32,8 @@ describe('the queue of requests to check', () => {
     };
     const queue = new LimitQueue({ runScript: run } as unknown as LimitConnection, 30_000, new Metrics());
     const judge = async (member: string): Promise<number> => {
-      const verdict = queue.judge({ member, plan: PLAN, tokens: 1 });
-      const settled = verdict.then(({ refusedBy }) => refusedBy);
-      settled.catch(() => undefined);
-      await jest.advanceTimersByTimeAsync(1);
-      return settled;
+      const { refusedBy } = await queue.judge({ member, plan: PLAN, tokens: 1 });
+      return refusedBy;
     };
 
     await expect(judge('a')).rejects.toThrow('unavailable');

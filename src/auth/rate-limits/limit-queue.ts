@@ -1,4 +1,4 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
+import { gatherEntries } from '../../core/concurrency/gathering';
 import type { Metrics } from '../../core/observability/metrics/catalogue';
 import { type JudgedRequest, LimitCall, type Release } from './limit-call';
 import type { LimitConnection } from './limit-connection';
@@ -18,7 +18,7 @@ const MAX_WAITING_RELEASES = 50_000;
 const RETRY_RELEASES_MS = 250;
 
 /**
- * Batches the checks of one event loop iteration, and those that arrive during a call, into one Redis call. A failed
+ * Batches the checks of a few event loop iterations, and those that arrive during a call, into one Redis call. A failed
  * call also refuses the requests that wait for the next one: they have waited already, and Redis is unavailable.
  */
 export class LimitQueue {
@@ -75,9 +75,8 @@ export class LimitQueue {
     this.sending ??= this.sendNext();
   }
 
-  /** Waits for the remaining socket reads of this event loop iteration. */
   private async sendNext(): Promise<void> {
-    await nextIteration();
+    await gatherEntries();
     const works = await this.send();
     this.sending = null;
     // Requests that arrived after a failure form a separate call.

@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import {
   AccountLanes,
@@ -54,6 +55,17 @@ describe('BatchQueue', () => {
     expect(batch.operations).toEqual(['a', 'b', 'a']);
     batch.answer();
     expect(await answers).toEqual(['a!', 'b!', 'a!']);
+  });
+
+  it('gathers operations of several event loop iterations', async () => {
+    const { executor, queue } = setUp();
+    const answers = [queue.push('a')];
+    await nextIteration();
+    answers.push(queue.push('b'));
+    const batch = await executor.batch(1);
+    expect(batch.operations).toEqual(['a', 'b']);
+    batch.answer();
+    await Promise.all(answers);
   });
 
   it('collects operations for the next batch while one batch is in flight', async () => {

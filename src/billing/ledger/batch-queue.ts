@@ -1,5 +1,5 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import { gatherEntries } from '../../core/concurrency/gathering';
 import { isLockTimeout, isPermanentDatabaseError } from '../../core/database/driver-error';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { Clock } from '../../core/time/clock';
@@ -69,8 +69,9 @@ const TIMEOUT_SCAN_MS = 250;
 const MAX_PAUSE_MS = 500;
 
 /**
- * Operations that arrive while a batch is in flight form the next batch. There is no batching timer, so an idle system adds
- * no latency and batches grow with the load. A failed batch is retried with the same operations.
+ * Operations that arrive while a batch is in flight, and in a few event loop iterations after it, form the next batch. There
+ * is no batching timer, so an idle system adds no latency and batches grow with the load. A failed batch is retried with the
+ * same operations.
  */
 export class BatchQueue<Operation, Answer> {
   private waiting: Entry<Operation, Answer>[] = [];
@@ -140,8 +141,7 @@ export class BatchQueue<Operation, Answer> {
 
   private async runBatches(): Promise<void> {
     while (this.waiting.length > 0) {
-      // Lets requests from other sockets in this event loop iteration join the batch.
-      await yieldToEventLoop();
+      await gatherEntries();
       this.inFlight = this.waiting.length <= MAX_BATCH ? this.waiting : this.waiting.slice(0, MAX_BATCH);
       this.waiting = this.waiting.length <= MAX_BATCH ? [] : this.waiting.slice(MAX_BATCH);
       // Another queue may already have committed an operation, so the executor must treat this as a repetition.
