@@ -57,12 +57,12 @@ export function openBucket(server: S3Server): Promise<S3Storage> {
 
 /**
  * Closed and open days of requests, each in a partition of its own but the oldest ones, which share `ended_reservation_past`.
- * @param released so many more requests of the oldest day, which hardly compress
+ * @param released so many more requests of the oldest day, which hardly compress. Late in the day, it has only one without them.
  */
 export async function startArchiveStage(
   storage: ObjectStorage,
   requests: Partial<PastRequests> = {},
-  released = 0,
+  released = 3,
 ): Promise<ArchiveStage> {
   const database = await createTestDatabase();
   const engine = startMoneyEngine(database.url);
@@ -71,7 +71,7 @@ export async function startArchiveStage(
   await partitionPast(pool, RETENTION_DAYS + 2);
   const past = { count: 3_400, days: RETENTION_DAYS + 4, organizations: 4, keysPerOrganization: 2, ...requests };
   await insertPastRequests(pool, past);
-  if (released > 0) await insertReleased(pool, released);
+  await insertReleased(pool, released);
   const dataSource = await openDataSource(database.url, 3);
   const repository = new LedgerArchiveRepository(dataSource);
   const partitions = new DayPartitions(dataSource);
@@ -137,7 +137,7 @@ async function insertReleased(pool: Pool, count: number): Promise<void> {
     `INSERT INTO ended_reservation (id, organization_id, key_id, state, amount_micro, uncollected_micro, created_at, ended_at,
                                     is_job)
      SELECT (left(r.id::text, 18) || substr(gen_random_uuid()::text, 19))::uuid, r.organization_id, gen_random_uuid(),
-            'released', (random() * 1e15)::bigint, 0, r.created_at, r.ended_at + random() * interval '1 second', false
+            'released', (random() * 1e9)::bigint, 0, r.created_at, r.ended_at + random() * interval '1 second', false
        FROM (SELECT * FROM ended_reservation ORDER BY id LIMIT 1) r, generate_series(1, $1)`,
     [count],
   );
