@@ -148,13 +148,13 @@ export class LedgerArchiveService implements OnModuleDestroy {
     if (count !== requests) throw new ArchiveMismatchError(`${count} of ${requests} requests were read`);
   }
 
-  /** @throws ArchiveMismatchError when the requests are not those that were closed */
+  /** @throws ArchiveMismatchError when the requests are not those that were closed, or contradict their jobs or receipts */
   private async requireSound(day: string): Promise<void> {
     const client = await this.pool.connect();
     const cancellation = cancelOnAbort(this.pool, client, this.stopping.signal);
     try {
       await client.query('BEGIN READ ONLY');
-      const check = { view: 'closed_day_violations', day } as const;
+      const check = { view: 'archiving_violations', day } as const;
       const [violation] = await readViolations(client, check, VERIFY_TIMEOUT_MS);
       await client.query('COMMIT');
       if (violation !== undefined) throw new ArchiveMismatchError(`${violation.invariant}: ${violation.subject}`);

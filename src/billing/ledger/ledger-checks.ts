@@ -25,7 +25,10 @@ export class CheckTimeoutError extends Error {
 export type LedgerCheck =
   | { readonly view: 'money_violations' | 'record_violations' }
   /** `day`: a UTC date. `ledger_close` closes the day unless it returns something. */
-  | { readonly view: 'closed_day_violations' | 'balance_violations' | 'ledger_close'; readonly day: string };
+  | {
+      readonly view: 'closed_day_violations' | 'balance_violations' | 'archiving_violations' | 'ledger_close';
+      readonly day: string;
+    };
 
 const MAX_VIOLATIONS = 1_000;
 const QUERY_CANCELED = '57014';

@@ -22,6 +22,7 @@ import { DayPartitions1797130000000 } from '../../../migrations/1797130000000-da
 import { ReceiptsByDay1797140000000 } from '../../../migrations/1797140000000-receipts-by-day';
 import { EndedReservations1797300000000 } from '../../../migrations/1797300000000-ended-reservations';
 import { LedgerArchive1797400000000 } from '../../../migrations/1797400000000-ledger-archive';
+import { ArchivingViolations1797500000000 } from '../../../migrations/1797500000000-archiving-violations';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -50,4 +51,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   ReceiptsByDay1797140000000,
   EndedReservations1797300000000,
   LedgerArchive1797400000000,
+  ArchivingViolations1797500000000,
 ];

@@ -6,6 +6,7 @@ import { S3Server } from '../../harness/s3-server';
 import {
   type ArchiveStage,
   dayBefore,
+  INSERT_ALONE,
   openBucket,
   readDayStates,
   RETENTION_DAYS,
@@ -155,37 +156,21 @@ describe('the audit of books with archived days', () => {
     });
   });
 
-  /** Rows that outlast the requests of their day, as the money functions wrote them. */
-  const inArchivedDay = `first_id_of('${':archived'}')`;
-
   it.each([
-    [
-      'a job',
-      `INSERT INTO media_job (id, organization_id, key_id, kind, model, status, estimated_cost_micro, max_cost_micro, params,
-                              settings, route, metadata, next_run_at, created_at, expires_at, completed_at)
-       VALUES (${inArchivedDay}, ':organization', ':key', 'video', 'm', 'canceled', 9, 9, '{}', '{}', '{}', '{}', now(),
-               ':archived', ':archived', ':archived')`,
-    ],
-    [
-      'a receipt',
-      `INSERT INTO usage_record (id, organization_id, key_id, operation, model, status, streamed, usage_estimated, attempts,
-                                 hold_micro, charged_micro, uncollected_micro, total_ms, created_at, input_text,
-                                 input_cache_read, input_cache_write_5m, input_cache_write_1h, input_image, input_audio,
-                                 output_text, output_reasoning, output_image, output_audio, images, characters, seconds)
-       VALUES (${inArchivedDay}, ':organization', ':key', 'createChatCompletion', 'm', 200, false, false, 1, 9, 9, 0, 1,
-               ':archived', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
-    ],
+    ['a job', INSERT_ALONE.job],
+    ['a receipt', INSERT_ALONE.receipt],
     [
       'a stored response',
-      `INSERT INTO idempotency_record (organization_id, operation, key, fingerprint, reservation_id, at_most_once, created_at,
-                                       state, status, headers, charged_micro, body_stored, completed_at, expires_at)
-       VALUES (':organization', 'createChatCompletion', 'k', sha256('x'), ${inArchivedDay}, false, ':archived', 'completed', 200, '{}',
-               9, false, ':archived', ':archived')`,
+      (day: string) =>
+        `INSERT INTO idempotency_record (organization_id, operation, key, fingerprint, reservation_id, at_most_once, created_at,
+                                         state, status, headers, charged_micro, body_stored, completed_at, expires_at)
+         VALUES (':organization', 'createChatCompletion', 'k', sha256('x'), first_id_of('${day}'), false, '${day}', 'completed', 200,
+                 '{}', 9, false, '${day}', '${day}')`,
     ],
-  ])('accepts %s that outlasts the requests of its day', async (_name, statement) => {
+  ])('accepts %s that outlasts the requests of its day', async (_name, insert) => {
     const reported = await inSandbox(pool, async (client) => {
       await client.query('SET LOCAL gateway.counts_receipts = on');
-      await client.query(named(statement, rows));
+      await client.query(named(insert(rows.archived), rows));
       const found = [
         await readViolations(client, { view: 'money_violations' }, null),
         await readViolations(client, { view: 'record_violations' }, null),

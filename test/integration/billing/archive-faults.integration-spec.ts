@@ -9,7 +9,14 @@ import { readDeploymentId } from '../../../src/core/redis/deployment-identity';
 import { toArchiveKey } from '../../../src/core/storage/object-key';
 import type { ObjectStorage } from '../../../src/core/storage/object-storage';
 import { S3Server } from '../../harness/s3-server';
-import { type ArchiveParts, type ArchiveStage, openBucket, readDayStates, startArchiveStage } from './archive-stage';
+import {
+  type ArchiveParts,
+  type ArchiveStage,
+  INSERT_ALONE,
+  openBucket,
+  readDayStates,
+  startArchiveStage,
+} from './archive-stage';
 
 class Death extends Error {}
 const die = (): never => {
@@ -214,6 +221,25 @@ describe('the archive of a day', () => {
       expect.objectContaining({ event: 'ledger_archive_broken', message: expect.stringContaining('I22 ') }),
     );
     await change(-1);
+    expect(await stage.process().archive()).toContain('archived');
+  });
+
+  it.each([
+    ['a job', 'I8', INSERT_ALONE.job, 'media_job'],
+    ['a receipt', 'I16', INSERT_ALONE.receipt, 'usage_record'],
+  ])('is not written for a day with %s that none of its requests matches', async (_name, invariant, insert, table) => {
+    const [{ day } = { day: '' }] = await readDayStates(stage.pool);
+    const puts = jest.spyOn(bucket, 'put');
+    const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const write = (statement: string) =>
+      stage.pool.query(`BEGIN; SET LOCAL gateway.counts_receipts = on; ${statement}; COMMIT`);
+    await write(insert(day));
+    expect(await stage.process().archive()).toEqual(['broken']);
+    expect(puts).not.toHaveBeenCalled();
+    expect(errors).toHaveBeenCalledWith(
+      expect.objectContaining({ event: 'ledger_archive_broken', message: expect.stringContaining(`${invariant} `) }),
+    );
+    await write(`DELETE FROM ${table} WHERE id = first_id_of('${day}')`);
     expect(await stage.process().archive()).toContain('archived');
   });
 

@@ -171,3 +171,21 @@ export async function readDayStates(pool: Pool): Promise<DayState[]> {
   );
   return rows;
 }
+
+/** SQL that inserts a row of a request that was never made, at the begin of a day; its charge is nowhere else. */
+export const INSERT_ALONE = {
+  job: (day: string) => `
+    INSERT INTO media_job (id, organization_id, key_id, kind, model, status, estimated_cost_micro, max_cost_micro, params, settings,
+                           route, metadata, next_run_at, created_at, expires_at, completed_at)
+    SELECT first_id_of('${day}'), organization_id, key_id, 'video', 'm', 'canceled', 9, 9, '{}', '{}', '{}', '{}', now(),
+           '${day}', '${day}', '${day}'
+      FROM ended_reservation ORDER BY id LIMIT 1`,
+  receipt: (day: string) => `
+    INSERT INTO usage_record (id, organization_id, key_id, operation, model, status, streamed, usage_estimated, attempts,
+                              hold_micro, charged_micro, uncollected_micro, total_ms, created_at, input_text,
+                              input_cache_read, input_cache_write_5m, input_cache_write_1h, input_image, input_audio,
+                              output_text, output_reasoning, output_image, output_audio, images, characters, seconds)
+    SELECT first_id_of('${day}'), organization_id, key_id, 'createChatCompletion', 'm', 200, false, false, 1, 9, 9, 0, 1,
+           '${day}', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+      FROM ended_reservation ORDER BY id LIMIT 1`,
+};
