@@ -6,8 +6,8 @@
 -- or when its expired key was claimed again. Only bodies older than the lifetime of any record are checked for that; otherwise
 -- every sweep would look up the records of all bodies.
 --
--- An advisory lock admits one sweeper at a time, so no two of them lock several counters.
-CREATE OR REPLACE FUNCTION idempotency_sweep(p_limit integer) RETURNS integer LANGUAGE plpgsql
+-- The lease of the task admits one sweeper at a time, so no two of them lock several counters.
+CREATE OR REPLACE FUNCTION idempotency_sweep(p_limit integer, p_owner text DEFAULT '') RETURNS integer LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
@@ -15,7 +15,7 @@ DECLARE
   v_records integer;
   v_bodies integer := 0;
 BEGIN
-  IF NOT pg_try_advisory_xact_lock(hashtext('idempotency_sweep')) THEN
+  IF NOT task_lease_take('idempotency_sweep', p_owner, 0) THEN
     RETURN 0;
   END IF;
 

@@ -2,7 +2,7 @@
 -- Returns the number of holds ended. Holds of media jobs belong to no process and end only with their job.
 --
 -- Only an instance with 10 seconds of steady heartbeats may sweep: after an outage of the database all leases look dead, and
--- live processes must be able to renew theirs first. An advisory lock admits one sweeper at a time. The holds themselves are
+-- live processes must be able to renew theirs first. The lease of the task admits one sweeper at a time. The holds themselves are
 -- not locked here: `money_finish` locks the account before the reservation, and the opposite order would deadlock with it. A
 -- hold that ends in between is no longer held when `money_finish` reads it.
 CREATE OR REPLACE FUNCTION money_sweep(p_instance text, p_limit integer) RETURNS integer LANGUAGE plpgsql
@@ -15,7 +15,7 @@ BEGIN
   IF NOT EXISTS (SELECT FROM gateway_instance g
                   WHERE g.id = p_instance AND g.steady_since <= v_now - interval '10 seconds'
                     AND g.heartbeat_at > v_now - interval '10 seconds')
-     OR NOT pg_try_advisory_xact_lock(hashtext('money_sweep')) THEN
+     OR NOT task_lease_take('money_sweep', p_instance, 0) THEN
     RETURN 0;
   END IF;
 

@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Cron, CronExpression } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { logFailure, scheduled } from '../../core/scheduling/scheduling.module';
+import { leaseOwner } from '../../core/scheduling/task-lease';
 
 /** A small batch keeps each statement short. */
 const BATCH = 500;
@@ -10,6 +11,7 @@ const BATCH = 500;
 @Injectable()
 export class IdempotencySweeperService implements OnModuleDestroy {
   private readonly logger = new Logger(IdempotencySweeperService.name);
+  private readonly owner = leaseOwner();
   private stopped = false;
 
   constructor(private readonly dataSource: DataSource) {}
@@ -28,8 +30,9 @@ export class IdempotencySweeperService implements OnModuleDestroy {
   async sweep(): Promise<void> {
     let removed: number;
     do {
-      const rows = await this.dataSource.query<{ removed: number }[]>('SELECT idempotency_sweep($1) AS removed', [
+      const rows = await this.dataSource.query<{ removed: number }[]>('SELECT idempotency_sweep($1, $2) AS removed', [
         BATCH,
+        this.owner,
       ]);
       removed = rows[0]?.removed ?? 0;
     } while (removed > 0 && !this.stopped);

@@ -4,6 +4,7 @@ import { CLOCK, type Clock } from '../../core/time/clock';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { ReadDatabase } from '../../core/database/read-database';
 import { cancelOnAbort } from '../../core/database/cancel-on-abort';
+import { LeaseLostError, type TaskLease, withTaskLease } from '../../core/scheduling/task-lease';
 import { CheckTimeoutError, DAY_CHECKS, type LedgerViolation, readDays, readViolations } from './ledger-checks';
 
 /** The row that all processes share: the last audit, and when the next one is due. */
@@ -62,6 +63,10 @@ interface Findings {
   readonly verifiedDays: readonly VerifiedDay[];
 }
 
+type Reading =
+  | { readonly durationMs: number; readonly findings: Findings; readonly lagMs: number }
+  | { readonly durationMs: number; readonly failure: string };
+
 /** A day that this audit has verified. */
 interface VerifiedDay {
   readonly day: string;
@@ -78,7 +83,6 @@ const READ = `
                                 ORDER BY r.id LIMIT 1) ended ON true
          ) AS oldest_open_day
     FROM ledger_audit`;
-const LOCK = `SELECT pg_try_advisory_xact_lock(hashtext('ledger_audit')) AS is_locked`;
 const NEXT_DUE = `next_due_at = clock_timestamp() + make_interval(secs => $1::double precision / 1000)`;
 const COMPLETE = `
   UPDATE ledger_audit
@@ -111,61 +115,55 @@ export class LedgerAuditRepository {
   }
 
   /**
-   * Audits the ledger when an audit is due and no other process runs one, and stores the outcome, also of a failed audit. An
-   * advisory lock is held until the outcome is stored. The books are read from the replica where there is one.
+   * Audits the ledger when an audit is due and no other process has the lease, and stores the outcome, also of a failed audit. The
+   * books are read from the replica where there is one.
    * @throws Error when the outcome could not be stored
    */
   async runIfDue(settings: AuditSettings): Promise<AuditRun> {
+    const run = await withTaskLease(this.pool, 'ledger_audit', (lease) =>
+      this.audit(lease, { ...settings, signal: AbortSignal.any([settings.signal, lease.signal]) }),
+    );
+    return run ?? { outcome: 'skipped' };
+  }
+
+  private async audit(lease: TaskLease, settings: AuditSettings): Promise<AuditRun> {
     const client = await this.pool.connect();
     const cancellation = cancelOnAbort(this.pool, client, settings.signal);
     try {
+      // Under the lease: another process may just have finished.
+      if (!(await isDue(client))) return { outcome: 'skipped' };
+      const reading = await this.readInTime(client, settings);
       await client.query('BEGIN');
-      if (!(await lockIfDue(client))) {
-        await client.query('ROLLBACK');
-        return { outcome: 'skipped' };
-      }
-      const run = await this.audit(client, settings);
+      await lease.requireHeld(client);
+      const run = await storeOutcome(client, reading, settings.pauseMs(reading.durationMs));
       await client.query('COMMIT');
       return run;
     } catch (error) {
       cancellation.destroy();
-      if (settings.signal.aborted) return { outcome: 'skipped' };
+      if (settings.signal.aborted || error instanceof LeaseLostError) return { outcome: 'skipped' };
       throw error;
     } finally {
       cancellation.end();
     }
   }
 
-  private async audit(client: PoolClient, settings: AuditSettings): Promise<AuditRun> {
-    const { timeoutMs, pauseMs, signal } = settings;
+  /** @throws Error when the connection is lost, so that the outcome could not be stored either */
+  private async readInTime(client: PoolClient, settings: AuditSettings): Promise<Reading> {
+    const { timeoutMs, signal } = settings;
     const startedAtMs = this.clock.monotonic();
     const elapsedMs = () => Math.round(this.clock.monotonic() - startedAtMs);
-    await client.query('SAVEPOINT audit');
+    const read = async (reader: PoolClient, lagMs: number) => ({
+      findings: await this.readBooks(reader, settings, elapsedMs),
+      lagMs,
+    });
     try {
-      const read = async (reader: PoolClient, lagMs: number) => ({
-        ...(await this.readBooks(reader, settings, elapsedMs)),
-        lagMs,
-      });
-      const { found, verifiedDays, lagMs } = (await this.reads.readReplica(read, signal)) ?? (await read(client, 0));
-      const durationMs = elapsedMs();
-      // Also resets the statement timeout.
-      await client.query('ROLLBACK TO SAVEPOINT audit');
-      for (const { day, violations } of verifiedDays) await storeVerification(client, day, violations);
-      const violations = withoutRepetition([...found, ...(await readDayViolations(client))]);
-      const stored = violations.slice(0, MAX_STORED_VIOLATIONS);
-      const summary = JSON.stringify(stored.map(({ invariant, subject }) => ({ invariant, subject })));
-      await client.query(COMPLETE, [pauseMs(durationMs), durationMs, violations.length, summary, lagMs]);
-      return { outcome: 'completed', durationMs, violations };
+      const reading = (await this.reads.readReplica(read, signal)) ?? (await readOnly(client, () => read(client, 0)));
+      return { ...reading, durationMs: elapsedMs() };
     } catch (error) {
-      const isAnswer = error instanceof CheckTimeoutError || error instanceof DatabaseError;
-      const durationMs = elapsedMs();
-      // The connection is lost, so the outcome cannot be stored.
-      if (!isAnswer || signal.aborted) throw error;
-      await client.query('ROLLBACK TO SAVEPOINT audit');
+      if (!isAnswer(error) || signal.aborted) throw error;
       // A single check had only the rest of the time.
       const { message } = error instanceof CheckTimeoutError ? new CheckTimeoutError(timeoutMs) : error;
-      await client.query(FAIL, [pauseMs(durationMs), message]);
-      return { outcome: 'failed', durationMs, failure: message };
+      return { failure: message, durationMs: elapsedMs() };
     }
   }
 
@@ -225,12 +223,39 @@ function withoutRepetition(violations: readonly LedgerViolation[]): LedgerViolat
   return [...new Map(violations.map((each) => [`${each.invariant} ${each.subject}`, each])).values()];
 }
 
-async function lockIfDue(client: PoolClient): Promise<boolean> {
-  const lock = await client.query<{ is_locked: boolean }>(LOCK);
-  if (lock.rows[0]?.is_locked !== true) return false;
-  // Read under the lock: another process may just have finished.
+async function isDue(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query<AuditRow>(READ);
   return (rows[0]?.due_for_ms ?? 0) >= 0;
+}
+
+function isAnswer(error: unknown): error is CheckTimeoutError | DatabaseError {
+  return error instanceof CheckTimeoutError || error instanceof DatabaseError;
+}
+
+/** The transaction carries the time limits of the checks. */
+async function readOnly<Result>(client: PoolClient, read: () => Promise<Result>): Promise<Result> {
+  await client.query('BEGIN READ ONLY');
+  const result = await read().catch(async (error: unknown) => {
+    if (isAnswer(error)) await client.query('ROLLBACK');
+    throw error;
+  });
+  await client.query('ROLLBACK');
+  return result;
+}
+
+async function storeOutcome(client: PoolClient, reading: Reading, pauseMs: number): Promise<AuditRun> {
+  const { durationMs } = reading;
+  if ('failure' in reading) {
+    await client.query(FAIL, [pauseMs, reading.failure]);
+    return { outcome: 'failed', durationMs, failure: reading.failure };
+  }
+  const { found, verifiedDays } = reading.findings;
+  for (const { day, violations } of verifiedDays) await storeVerification(client, day, violations);
+  const violations = withoutRepetition([...found, ...(await readDayViolations(client))]);
+  const stored = violations.slice(0, MAX_STORED_VIOLATIONS);
+  const summary = JSON.stringify(stored.map(({ invariant, subject }) => ({ invariant, subject })));
+  await client.query(COMPLETE, [pauseMs, durationMs, violations.length, summary, reading.lagMs]);
+  return { outcome: 'completed', durationMs, violations };
 }
 
 function toRecord(row: AuditRow): AuditRecord {

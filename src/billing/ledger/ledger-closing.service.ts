@@ -3,13 +3,12 @@ import { Cron, CronExpression } from '@nestjs/schedule';
 import type { Pool, PoolClient } from 'pg';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { logFailure, scheduled } from '../../core/scheduling/scheduling.module';
+import { LeaseLostError, type TaskLease, withTaskLease } from '../../core/scheduling/task-lease';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
 import { cancelOnAbort } from '../../core/database/cancel-on-abort';
 import { storeVerification } from './ledger-audit.repository';
 import { type LedgerViolation, readViolations } from './ledger-checks';
 
-/** Held until the end of each closing: one process at a time. */
-const LOCK = `SELECT pg_try_advisory_xact_lock(hashtext('ledger_closing')) AS is_locked`;
 /** The days with requests that are old enough and open, the oldest one first. */
 const FIND_DAYS = `
   SELECT d.day::date::text AS day
@@ -55,37 +54,43 @@ export class LedgerClosingService implements OnModuleDestroy {
   /** Closes every day that is old enough. Resolves with the outcome of each, the oldest one first. */
   async close(): Promise<Closing[]> {
     const { rows } = await this.pool.query<{ day: string }>(FIND_DAYS, [this.options.closeAfterDays]);
+    if (rows.length === 0) return [];
+    const days = rows.map(({ day }) => day);
+    return (await withTaskLease(this.pool, 'ledger_closing', (lease) => this.closeDays(days, lease))) ?? ['skipped'];
+  }
+
+  private async closeDays(days: readonly string[], lease: TaskLease): Promise<Closing[]> {
     const closings: Closing[] = [];
-    for (const { day } of rows) {
+    for (const day of days) {
       if (this.stopping.signal.aborted) break;
-      const closing = await this.closeDay(day);
+      const closing = await this.closeDay(day, lease);
       closings.push(closing);
       if (closing === 'skipped') break;
     }
     return closings;
   }
 
-  private async closeDay(day: string): Promise<Closing> {
+  private async closeDay(day: string, lease: TaskLease): Promise<Closing> {
+    const signal = AbortSignal.any([this.stopping.signal, lease.signal]);
     const client = await this.pool.connect();
-    const cancellation = cancelOnAbort(this.pool, client, this.stopping.signal);
+    const cancellation = cancelOnAbort(this.pool, client, signal);
     try {
       await client.query('BEGIN');
-      const closing = await this.tryClosing(client, day);
+      const violations = await readViolations(client, { view: 'ledger_close', day }, this.options.closingTimeoutMs);
+      await lease.requireHeld(client);
+      const closing = await this.store(client, day, violations);
       await client.query('COMMIT');
       return closing;
     } catch (error) {
       cancellation.destroy();
-      if (this.stopping.signal.aborted) return 'skipped';
+      if (signal.aborted || error instanceof LeaseLostError) return 'skipped';
       throw error;
     } finally {
       cancellation.end();
     }
   }
 
-  private async tryClosing(client: PoolClient, day: string): Promise<Closing> {
-    const lock = await client.query<{ is_locked: boolean }>(LOCK);
-    if (lock.rows[0]?.is_locked !== true) return 'skipped';
-    const violations = await readViolations(client, { view: 'ledger_close', day }, this.options.closingTimeoutMs);
+  private async store(client: PoolClient, day: string, violations: readonly LedgerViolation[]): Promise<Closing> {
     if (violations.length === 0) {
       this.logger.log({ event: 'ledger_day_closed', message: 'a day of the ledger is closed', day });
       return 'closed';

@@ -23,6 +23,7 @@ import { ReceiptsByDay1797140000000 } from '../../../migrations/1797140000000-re
 import { EndedReservations1797300000000 } from '../../../migrations/1797300000000-ended-reservations';
 import { LedgerArchive1797400000000 } from '../../../migrations/1797400000000-ledger-archive';
 import { ArchivingViolations1797500000000 } from '../../../migrations/1797500000000-archiving-violations';
+import { TaskLeases1797510000000 } from '../../../migrations/1797510000000-task-leases';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -52,4 +53,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   EndedReservations1797300000000,
   LedgerArchive1797400000000,
   ArchivingViolations1797500000000,
+  TaskLeases1797510000000,
 ];

@@ -279,11 +279,28 @@ describe('closed days of the ledger', () => {
   it('are closed by one process at a time', async () => {
     const account = await createAccount(pool);
     await settle(account, await holdInThePast(account, 160));
-    const other = await pool.connect();
-    await other.query(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('ledger_closing'))`);
+    const leaseUntil = (until: string) =>
+      pool.query(`UPDATE task_lease SET owner = 'another process', until = $1 WHERE name = 'ledger_closing'`, [until]);
+    await leaseUntil('infinity');
     expect(await close()).toEqual(['skipped']);
-    await other.query('ROLLBACK');
-    other.release();
+    await leaseUntil('now');
+    expect(await close()).toEqual(['closed']);
+  });
+
+  it('stay open when the process that closes them has lost its lease', async () => {
+    const account = await createAccount(pool);
+    await settle(account, await holdInThePast(account, 170));
+    await pool.query(
+      `CREATE FUNCTION test_lose_lease() RETURNS trigger LANGUAGE plpgsql AS $$
+       BEGIN
+         UPDATE task_lease SET owner = 'another process' WHERE name = 'ledger_closing';
+         RETURN NULL;
+       END
+       $$;
+       CREATE TRIGGER test_lose_lease AFTER INSERT ON ledger_day FOR EACH ROW EXECUTE FUNCTION test_lose_lease()`,
+    );
+    expect(await close()).toEqual(['skipped']);
+    await pool.query('DROP FUNCTION test_lose_lease CASCADE');
     expect(await close()).toEqual(['closed']);
   });
 });

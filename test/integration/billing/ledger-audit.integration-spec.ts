@@ -32,13 +32,16 @@ describe('the periodic audit', () => {
   });
 
   /** The audit of one process. */
-  function startProcess(overrides: Partial<BillingOptions> = {}, clock: Clock = systemClock) {
+  function startProcess(overrides: Partial<BillingOptions> = {}, clock: Clock = systemClock, reads = NO_REPLICA) {
     const url = patientDatabase(database.url);
     const pool = createMoneyPool({ url, poolSize: 2, connectTimeoutMs: PATIENCE_MS, onPoolError: () => undefined });
     pools.push(pool);
     const options = { ...DEFAULT_BILLING_OPTIONS, auditTimeoutMs: PATIENCE_MS, ...overrides };
-    return new LedgerAuditService(new LedgerAuditRepository(pool, NO_REPLICA, clock), clock, options);
+    return new LedgerAuditService(new LedgerAuditRepository(pool, reads, clock), clock, options);
   }
+
+  const leaseIs = (owner: string, until: string) =>
+    observer.query(`UPDATE task_lease SET owner = $1, until = $2 WHERE name = 'ledger_audit'`, [owner, until]);
 
   /** Replaces the view that the audit reads. */
   const booksAre = (view: string) => observer.query(`CREATE OR REPLACE VIEW money_violations AS ${view}`);
@@ -90,6 +93,30 @@ describe('the periodic audit', () => {
     await polling;
   });
 
+  it('runs in another process once the lease of a dead one has lapsed', async () => {
+    const audit = startProcess();
+    await leaseIs('a dead process', 'infinity');
+    await audit.poll();
+    expect(audit.state).toBe('unknown');
+    await leaseIs('a dead process', 'now');
+    await audit.poll();
+    expect(audit.state).toBe('ok');
+  });
+
+  it.each([
+    ['completes', BROKEN],
+    ['fails', `${BROKEN} WHERE 1 / (random() * 0)::integer = 1`],
+  ])('stores nothing when it %s after another process has taken its lease', async (_ending, view) => {
+    await booksAre(view);
+    const loseLease = async () => {
+      await leaseIs('another process', 'infinity');
+      return null;
+    };
+    const audit = startProcess({}, systemClock, { readReplica: loseLease });
+    expect(await errorsDuring(() => audit.poll())).toEqual([]);
+    expect(await audit.refresh()).toMatchObject({ lastCompleted: null, lastFailure: null });
+  });
+
   it('reports a broken invariant even after a later audit failed', async () => {
     await booksAre(BROKEN);
     const audit = startProcess({ auditIntervalMs: 0, auditTimeoutMs: 100 });
@@ -130,8 +157,7 @@ describe('the periodic audit', () => {
   it('logs an overdue audit once and is stale', async () => {
     let nowMs = 0;
     const audit = startProcess({}, { ...systemClock, monotonic: () => nowMs });
-    const holder = await observer.connect();
-    await holder.query(`SELECT pg_advisory_lock(hashtext('ledger_audit'))`);
+    await leaseIs('another process', 'infinity');
     await observer.query(`UPDATE ledger_audit SET next_due_at = clock_timestamp() - interval '1 hour'`);
     const early = await errorsDuring(() => audit.poll());
     expect([early, audit.state]).toEqual([[], 'unknown']);
@@ -140,7 +166,6 @@ describe('the periodic audit', () => {
       await audit.poll();
       await audit.poll();
     });
-    holder.release(true);
     expect(errors).toEqual([expect.objectContaining({ event: 'ledger_audit_overdue' })]);
     expect(audit.state).toBe('stale');
   });

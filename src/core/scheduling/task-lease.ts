@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { ClientBase, Pool } from 'pg';
+
+/** After which another process takes over the task of one that has died. */
+const LEASE_MS = 60_000;
+
+const TAKE = 'SELECT task_lease_take($1, $2, $3) AS is_taken';
+const RENEW = `
+  UPDATE task_lease SET until = clock_timestamp() + make_interval(secs => $3)
+   WHERE name = $1 AND owner = $2 AND until > clock_timestamp()`;
+const GIVE_BACK = `
+  UPDATE task_lease SET until = clock_timestamp() WHERE name = $1 AND owner = $2 AND until > clock_timestamp()`;
+const REQUIRE = `
+  SELECT FROM task_lease WHERE name = $1 AND owner = $2 AND until > clock_timestamp() FOR UPDATE`;
+
+/** The lease of a task has lapsed, so another process may run it. */
+export class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError';
+}
+
+export interface TaskLease {
+  /** Aborts when a renewal finds the lease lost. */
+  readonly signal: AbortSignal;
+  /**
+   * Call it in the transaction that writes an outcome: until that ends, no other process takes the lease.
+   * @throws LeaseLostError
+   */
+  requireHeld(client: ClientBase): Promise<void>;
+}
+
+/** Host, process and a number that no other owner has. */
+export function leaseOwner(): string {
+  return `${hostname()} ${process.pid} ${randomUUID()}`;
+}
+
+/**
+ * Runs `work` under the lease of a task, a row of `task_lease`, and renews it meanwhile. Resolves with `null` when another process
+ * has the lease.
+ */
+export async function withTaskLease<Result>(
+  pool: Pool,
+  task: 'ledger_audit' | 'ledger_closing',
+  work: (lease: TaskLease) => Promise<Result>,
+  leaseMs = LEASE_MS,
+): Promise<Result | null> {
+  const key = [task, leaseOwner()];
+  const term = [...key, leaseMs / 1_000];
+  const { rows } = await pool.query<{ is_taken: boolean }>(TAKE, term);
+  if (rows[0]?.is_taken !== true) return null;
+  const lost = new AbortController();
+  const renew = async (): Promise<void> => {
+    const { rowCount } = await pool.query(RENEW, term);
+    if (rowCount === 0) lost.abort();
+  };
+  // One that fails is repeated; the database decides whether the lease has lapsed meanwhile.
+  const timer = setInterval(() => void renew().catch(() => undefined), leaseMs / 3);
+  try {
+    return await work({
+      signal: lost.signal,
+      requireHeld: async (client) => {
+        const { rowCount } = await client.query(REQUIRE, key);
+        if (rowCount === 0) throw new LeaseLostError(`The lease of ${task} has lapsed.`);
+      },
+    });
+  } finally {
+    clearInterval(timer);
+    await pool.query(GIVE_BACK, key).catch(() => undefined);
+  }
+}
