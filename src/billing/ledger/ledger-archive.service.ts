@@ -21,7 +21,7 @@ const TABLE = 'ended_reservation';
 const PAGE_ROWS = 5_000;
 /** Far less than the duration of a claim. */
 const RENEW_AFTER_MS = 60_000;
-/** Of the requests of one day: 6 s for a million. */
+/** Of the requests of one day: less than 20 s for a million. */
 const VERIFY_TIMEOUT_MS = 300_000;
 /** For reading an object back: 10 million requests take some minutes. */
 const READ_TIMEOUT_MS = 3_600_000;
