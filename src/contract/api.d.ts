@@ -1857,7 +1857,10 @@ export interface components {
              *     `image` or `image[]` parts.
              */
             image: string;
-            /** @description An image whose transparent area marks the part to edit. */
+            /**
+             * @description A PNG image as large as `image`, or the first of them, whose transparent area marks the part to edit. For models
+             *     that take masks in black and white it is converted; it may then have at most 4,096 × 4,096 pixels.
+             */
             mask?: string;
             prompt: components["schemas"]["ImagePrompt"];
             model: components["schemas"]["RequestedModel"];

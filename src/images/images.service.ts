@@ -3,6 +3,7 @@ import type { StoredResponse } from '../auth/idempotency/idempotency.service';
 import type { StoredContent } from '../auth/idempotency/replayed-response';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Answer } from '../core/http/answer';
+import { EditMasks, type MaskColor } from '../core/media/edit-masks';
 import { ImageInputs } from '../core/media/image-inputs';
 import { type Clock, CLOCK } from '../core/time/clock';
 import type { MultipartForm } from '../core/types/multipart-form';
@@ -35,6 +36,7 @@ import { renderImages, type ReplyItem } from './image-reply';
 /** The collaborators of a request. */
 export interface ImageParts {
   readonly inputs: ImageInputs;
+  readonly masks: EditMasks;
   readonly maker: ImageMaker;
   readonly delivery: ImageDelivery;
   readonly clock: Clock;
@@ -43,6 +45,8 @@ export interface ImageParts {
 /** One image request after the hold: fetches inputs, generates and stores images, renders the response. */
 class ImageInference implements UnaryInference<MadeImages> {
   private shown: readonly ImageFile[] = [];
+  /** The mask for deployments that do not read transparency, by the color of its area to edit. */
+  private readonly convertedMasks = new Map<MaskColor, ImageFile>();
   private items: readonly ReplyItem[] = [];
   private createdSeconds = 0;
 
@@ -54,13 +58,16 @@ class ImageInference implements UnaryInference<MadeImages> {
     private readonly estimate: (count: number, servedBy: CatalogModel) => UsageVector,
   ) {}
 
-  async prepare(signal: AbortSignal): Promise<void> {
+  async prepare(signal: AbortSignal, candidates: readonly Candidate[]): Promise<void> {
     if (this.order.responseFormat === 'url') this.parts.delivery.assertStorable();
     this.shown = await this.parts.inputs.load(this.order.sources, signal, this.input.context.memory);
+    if (this.order.mask !== null) await this.convertMask(this.order.mask, candidates);
   }
 
   attempt(candidate: Candidate, call: ProviderCall): Promise<MadeImages> {
-    const { prompt, count, size, quality, style, user, mask } = this.order;
+    const { prompt, count, size, quality, style, user } = this.order;
+    const { maskColor } = candidate.quirks;
+    const mask = (maskColor && this.convertedMasks.get(maskColor)) ?? this.order.mask;
     const delivery = this.returnsVendorUrls ? 'url' : 'bytes';
     const request = { prompt, count, size, quality, style, user, images: this.shown, mask, delivery } as const;
     return this.parts.maker.make(request, candidate, call);
@@ -89,6 +96,14 @@ class ImageInference implements UnaryInference<MadeImages> {
     return this.parts.delivery.refresh(stored, this.order.responseFormat);
   }
 
+  private async convertMask(mask: ImageFile, candidates: readonly Candidate[]): Promise<void> {
+    const { organizationId } = this.input.principal;
+    const colors = new Set(candidates.map(({ quirks }) => quirks.maskColor).filter((color) => color !== undefined));
+    for (const color of colors) {
+      this.convertedMasks.set(color, await this.parts.masks.toBlackAndWhite(mask, color, organizationId));
+    }
+  }
+
   /** Without storage, the vendor's URLs are returned. */
   private get returnsVendorUrls(): boolean {
     return this.order.responseFormat === 'url' && !this.parts.delivery.canStore;
@@ -115,11 +130,12 @@ export class ImagesService {
     private readonly inference: UnaryInferenceService,
     private readonly ratios: TokenRatios,
     inputs: ImageInputs,
+    masks: EditMasks,
     maker: ImageMaker,
     delivery: ImageDelivery,
     @Inject(CLOCK) clock: Clock,
   ) {
-    this.parts = { inputs, maker, delivery, clock };
+    this.parts = { inputs, masks, maker, delivery, clock };
   }
 
   /** `POST /v1/images/generations`. */
@@ -170,7 +186,9 @@ export class ImagesService {
       return { param, image: inputs.fromFile(file, param) };
     });
     const [mask] = form.filesOf('mask');
-    return { sources, sourceField: 'image', mask: mask === undefined ? null : inputs.fromFile(mask, 'mask') };
+    const [edited] = sources;
+    const isMasked = mask !== undefined && edited !== undefined;
+    return { sources, sourceField: 'image', mask: isMasked ? inputs.maskFromFile(mask, 'mask', edited.image) : null };
   }
 
   private answer({ order, input }: MeteredOrder): Promise<Answer> {

@@ -131,6 +131,7 @@ const quirks = z.strictObject({
   dropFields: z.array(label).optional(),
   imageSize: z.enum(['width_height', 'aspect_ratio']).optional(),
   imageEdits: z.enum(['json', 'none']).optional(),
+  maskColor: z.enum(['black', 'white']).optional(),
   rejectFields: z.array(label).optional(),
   acceptFields: z.array(label).optional(),
   fieldNames: z.record(label, label).optional(),

@@ -8,14 +8,12 @@
  * Point `OPENAI_COMPATIBLE_BASE_URL` at `upstream.origin` + `/v1`, and a model of `CATALOG_DIR` at the provider
  * `openai-compatible`.
  */
-import { deflateSync, crc32 } from 'node:zlib';
+import { pngFile } from '../harness/png-file';
 import type { Answer, ReceivedRequest } from './fake-upstream';
 
 /** A PNG of one pixel, identified by its colour. */
 export function tinyPng(colour = 0): Buffer {
-  const header = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
-  const chunks = [pngChunk('IHDR', header), pngChunk('IDAT', deflateSync(Buffer.from([0, colour]))), pngChunk('IEND')];
-  return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), ...chunks]);
+  return pngFile({ width: 1, height: 1, type: 0 }, [[colour]]);
 }
 
 /** Responses in order; the last one repeats. */
@@ -119,13 +117,4 @@ export function eventStream(...events: readonly unknown[]): Answer {
 export function formOf(request: ReceivedRequest | undefined): Promise<FormData> {
   const headers = { 'content-type': request?.headers['content-type'] ?? '' };
   return new Response(new Uint8Array(request?.bytes ?? []), { headers }).formData();
-}
-
-function pngChunk(type: string, data = Buffer.alloc(0)): Buffer {
-  const typed = Buffer.concat([Buffer.from(type), data]);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(data.length);
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE(crc32(typed));
-  return Buffer.concat([length, typed, sum]);
 }

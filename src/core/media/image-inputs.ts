@@ -57,6 +57,14 @@ export class ImageInputs {
     return verifyImage(bytes, param);
   }
 
+  /** @throws GatewayError `validation_failed` with `param` unless it is an image of the same size as the one to edit. */
+  maskFromFile(file: FormFile, param: string, edited: ImageInput): ImageInput {
+    const mask = this.fromFile(file, param);
+    const [size, expected] = [sizeOf(mask), sizeOf(edited)];
+    if (size === expected) return mask;
+    throw refused(`${param} must be as large as the image to edit: ${expected} pixels, not ${size}.`, param);
+  }
+
   /**
    * Loads the images in order; URLs are fetched in parallel.
    * @param memory the claim for the fetched bytes.
@@ -109,6 +117,12 @@ export function verifyImage(bytes: Buffer, param: string): ImageInput {
     throw refused(`${param} may have at most ${MAX_SIDE_PIXELS} pixels a side and ${MAX_PIXELS} in all.`, param);
   }
   return { bytes, contentType };
+}
+
+/** Such as `1024x768`. */
+function sizeOf({ bytes, contentType }: ImageInput): string {
+  const dimensions = readDimensions(bytes, contentType);
+  return `${dimensions?.width}x${dimensions?.height}`;
 }
 
 function decode(text: string, param: string): Buffer {

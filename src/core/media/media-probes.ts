@@ -123,18 +123,20 @@ export class ProbeThreads<Outcome = ProbedAudio> {
   constructor(
     private readonly timeoutMs = PROBE_TIMEOUT_MS,
     private readonly program = AUDIO_WORKER,
+    private readonly maxThreads = MAX_THREADS,
   ) {}
 
   /**
    * `null`: the file is not readable within the time and memory limits of a thread.
    * @param ownerId the owner of the file: files of one owner are read in sequence, owners alternate.
+   * @param options what the program needs besides the file.
    */
-  probe(bytes: Buffer, ownerId: string): Promise<Outcome | null> {
+  probe(bytes: Buffer, ownerId: string, options: object = {}): Promise<Outcome | null> {
     return this.enqueue(
       () => {
         // A copy, because the file is a view whose whole underlying buffer would be sent to the thread.
         const copy = new Uint8Array(bytes);
-        return { content: { bytes: copy } satisfies AudioProbeTask, transfer: [copy.buffer] };
+        return { content: { ...options, bytes: copy } satisfies AudioProbeTask, transfer: [copy.buffer] };
       },
       ownerId,
       MAX_THREADS_PER_OWNER,
@@ -172,7 +174,7 @@ export class ProbeThreads<Outcome = ProbedAudio> {
   }
 
   private startNext(): void {
-    if (this.idle.length === 0 && this.threads === MAX_THREADS) return;
+    if (this.idle.length === 0 && this.threads === this.maxThreads) return;
     const task = this.waiting.shift();
     if (task !== undefined) (this.idle.pop() ?? this.start()).startTask(task);
   }

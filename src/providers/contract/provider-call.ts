@@ -53,6 +53,8 @@ export interface Quirks {
   readonly imageSize?: 'width_height' | 'aspect_ratio';
   /** How it takes input images; default: as files of a form. `none`: it does not. */
   readonly imageEdits?: 'json' | 'none';
+  /** It takes masks in black and white, of which it edits the area of this color; default: the transparent area. */
+  readonly maskColor?: 'black' | 'white';
   /** The version of the upstream's API, where calls name one; the catalogue's `api_version`. */
   readonly apiVersion?: string;
   /** Request fields that are dropped because they cannot change the meaning. */

@@ -41,6 +41,13 @@ export const IDEOGRAM_MEDIA: MediaWire = {
       targets: ['/v1/upstream-model/remix'],
       run: ({ images }, call) => images?.generate(imageRequest({ images: [PNG] }), call),
     },
+    {
+      ...COMMON,
+      name: 'masked edits',
+      capability: 'images',
+      targets: ['/v1/upstream-model/inpaint'],
+      run: ({ images }, call) => images?.generate(imageRequest({ images: [PNG], mask: PNG }), call),
+    },
   ],
   invalid: refusal(400, 'Invalid input provided.'),
   moderated: refusal(422, 'Prompt or provided image failed the safety check.'),

@@ -1,5 +1,8 @@
+import { deflateSync } from 'node:zlib';
+import { decode } from 'fast-png';
 import { formOf, images, tinyPng } from '../../conformance/media-answers';
 import type { CallReply } from '../../harness/gateway';
+import { pngChunk, pngFile } from '../../harness/png-file';
 import { ImageGateway, PRICES } from '../create-image/image-gateway';
 
 let served: ImageGateway;
@@ -13,7 +16,8 @@ beforeEach(() => {
 });
 
 const FIELDS = { model: 'local/images', prompt: 'a hat for the cat', response_format: 'b64_json' };
-const png = (colour: number): Blob => new Blob([new Uint8Array(tinyPng(colour))], { type: 'image/png' });
+const blob = (bytes: Buffer): Blob => new Blob([new Uint8Array(bytes)], { type: 'image/png' });
+const png = (colour: number): Blob => blob(tinyPng(colour));
 
 /** A form of the given fields; lists become repeated fields. */
 function formWith(fields: Record<string, string | Blob | readonly (string | Blob)[] | undefined>): FormData {
@@ -111,6 +115,37 @@ describe('an edit', () => {
   });
 });
 
+describe('a mask for a model that takes them in black and white', () => {
+  /** A row of three pixels: a mask whose first pixel is transparent, or an image to edit. */
+  const row = (type: number, samples: readonly number[], ...others: readonly Buffer[]): Blob =>
+    blob(pngFile({ width: 3, height: 1, type }, [samples], ...others));
+  const fields = { model: 'local/black-masks', image: row(0, [1, 2, 3]) };
+  const bomb = pngChunk('IDAT', deflateSync(Buffer.alloc(64 * 1_048_576)));
+
+  it('reaches the provider with the transparent pixels black', async () => {
+    const { reply, cost } = await served.costOf(() => edit({ ...fields, mask: row(4, [9, 0, 9, 255, 9, 127]) }));
+    expect([reply.status, cost]).toEqual([200, PRICES.other]);
+    const { width, channels, data } = decode(new Map(await asked()).get('mask') as Buffer);
+    expect([width, channels, [...data]]).toEqual([3, 1, [0, 255, 0]]);
+  });
+
+  it.each<[string, Blob]>([
+    ['without transparency', row(2, Array<number>(9).fill(0))],
+    ['that is damaged', row(4, [0])],
+    ['that decompresses to more than its size', row(4, [9, 0, 9, 255, 9, 127], bomb)],
+  ])('is refused %s, at no charge', async (_case, mask) => {
+    const calls = served.upstream.received.length;
+    const { reply, cost } = await served.costOf(() => edit({ ...fields, mask }));
+    expect([reply.status, reply.json.error.code, reply.json.error.param, cost]).toEqual([
+      400,
+      'validation_failed',
+      'mask',
+      0,
+    ]);
+    expect(served.upstream.received.length).toBe(calls);
+  });
+});
+
 describe('400 validation_failed names the field', () => {
   const text = new Blob(['no image'], { type: 'image/png' });
 
@@ -119,6 +154,7 @@ describe('400 validation_failed names the field', () => {
     ['an invalid image', { image: text }, 'image'],
     ['one invalid image among several', { image: [png(1), text] }, 'image[1]'],
     ['an invalid mask', { mask: text }, 'mask'],
+    ['a mask of another size', { mask: blob(pngFile({ width: 1, height: 2, type: 0 }, [[0], [0]])) }, 'mask'],
     ['a mask for a model without masks', { model: 'local/unmasked', mask: png(2) }, 'mask'],
     ['a model that does not edit', { model: 'local/plain' }, 'model'],
     ['no prompt', { prompt: undefined }, 'prompt'],

@@ -54,6 +54,7 @@ const MODELS = [
     ],
   },
   model('unmasked', { image: { rows: ROWS } }, { features: { edit: true } }),
+  model('black-masks', { image: { rows: ROWS } }, { quirks: { maskColor: 'black' } }),
   model('sized', { image: { rows: [{ size: '9x9', per_image_micro: 1 }] } }),
   model(
     'listed',

@@ -1,7 +1,7 @@
 /**
  * Images by Ideogram 3.0 (https://developer.ideogram.ai/api-reference/api-reference/generate-v3), a form even without a file.
- * An input image goes to `remix`. Masks are not offered: `edit` needs one, of which it changes the black part, while the
- * contract's change the transparent part.
+ * An input image goes to `remix`, one with a mask to `inpaint`, whose images have the size of the input
+ * (https://developer.ideogram.ai/ideogram-api/masked-edits).
  */
 import type { GeneratedImage, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
@@ -55,16 +55,19 @@ export class IdeogramImages implements ImagesProvider {
 
   async generate(request: ImageRequest, call: ProviderCall): Promise<ImageResult> {
     const form = toForm(request);
-    const operation = request.images.length === 0 ? 'generate' : 'remix';
-    const target = this.http.endpoint(`${encodeURIComponent(call.upstreamModel)}/${operation}`);
+    const target = this.http.endpoint(`${encodeURIComponent(call.upstreamModel)}/${operationOf(request)}`);
     return fromGeneration(await this.http.post(target, form, call).catch(refused), request);
   }
 }
 
+function operationOf({ images, mask }: ImageRequest): string {
+  if (images.length === 0) return 'generate';
+  return mask === null ? 'remix' : 'inpaint';
+}
+
 /** @throws ProviderError `validation_failed` with `param` */
 function toForm(request: ImageRequest): MultipartBody {
-  refuseOptions(request, 'mask');
-  const { prompt, count, size, quality, style, images } = request;
+  const { prompt, count, size, quality, style, images, mask } = request;
   const [image, ...others] = images;
   if (others.length > 0) throw unsupported('input_images', 'This model takes one input image.');
   const parts: FormPart[] = [
@@ -72,11 +75,11 @@ function toForm(request: ImageRequest): MultipartBody {
     { name: 'num_images', value: String(count) },
     { name: 'rendering_speed', value: speedOf(quality) },
   ];
+  if (mask !== null) refuseOptions(request, 'size');
   if (size !== null) parts.push(measureOf(size));
   if (style !== null) parts.push({ name: 'style_type', value: styleOf(style) });
-  if (image !== undefined) {
-    const { bytes, contentType } = image;
-    parts.push({ name: 'image', fileName: 'image', contentType, bytes });
+  for (const [name, file] of Object.entries({ image, mask })) {
+    if (file) parts.push({ name, fileName: name, contentType: file.contentType, bytes: file.bytes });
   }
   return new MultipartBody(parts);
 }

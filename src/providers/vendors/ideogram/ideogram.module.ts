@@ -13,7 +13,7 @@ export class IdeogramProvider extends ApiKeyProvider {
       baseUrlVariable: 'IDEOGRAM_BASE_URL',
       defaultBaseUrl: 'https://api.ideogram.ai/v1',
       headers: (apiKey) => ({ 'api-key': apiKey }),
-      quirks: { imagesPerCall: 8 },
+      quirks: { imagesPerCall: 8, maskColor: 'black' },
       serve: (http) => ({ images: new IdeogramImages(http) }),
     });
   }

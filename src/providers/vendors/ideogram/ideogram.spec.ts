@@ -59,8 +59,21 @@ describe('IdeogramImages', () => {
     expect(Buffer.from(await (form.get('image') as File).arrayBuffer())).toEqual(tinyPng());
   });
 
+  it('edits the masked area of an input image, in the size of the image', async () => {
+    await generate({ images: [PNG], mask: { bytes: tinyPng(1), contentType: 'image/png' }, count: 2 });
+    const [received] = upstream.received;
+    const form = await formOf(received);
+    expect([received?.url, [...form.keys()]]).toEqual([
+      '/v1/ideogram-v3/inpaint',
+      ['prompt', 'num_images', 'rendering_speed', 'image', 'mask'],
+    ]);
+    const [image, mask] = [form.get('image'), form.get('mask')] as [File, File];
+    expect(Buffer.from(await image.arrayBuffer())).toEqual(tinyPng());
+    expect(Buffer.from(await mask.arrayBuffer())).toEqual(tinyPng(1));
+  });
+
   it.each<[string, Partial<ImageRequest>]>([
-    ['mask', { images: [PNG], mask: PNG }],
+    ['size', { images: [PNG], mask: PNG, size: '1024x1024' }],
     ['input_images', { images: [PNG, PNG] }],
     ['size', { size: '1000x150' }],
     ['quality', { quality: 'ultra' }],

@@ -1,0 +1,54 @@
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { GatewayError } from '../errors/gateway-error';
+import type { ImageInput } from './image-inputs';
+import { ProbeThreads } from './media-probes';
+import { pngHeaderOf } from './png-chunks';
+
+/** The color of the area to edit in a mask of black and white. */
+export type MaskColor = 'black' | 'white';
+
+/** Request to the thread that converts masks. */
+export interface MaskTask {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly color: MaskColor;
+}
+
+const MAX_PIXELS = 4_096 * 4_096;
+/** Four channels of eight bits, and the filters of the rows. */
+const MAX_ROWS_BYTES = 4 * MAX_PIXELS + 65_536;
+const TIMEOUT_MS = 20_000;
+/** A conversion takes up to 200 MB. */
+const MAX_THREADS = 1;
+
+/** Converts masks for vendors that do not read transparency. */
+@Injectable()
+export class EditMasks implements OnModuleDestroy {
+  private readonly threads = new ProbeThreads<Uint8Array>(TIMEOUT_MS, './mask-worker', MAX_THREADS);
+
+  /**
+   * A grey PNG of the same size in which pixels that are more transparent than opaque have `color`, and the others the
+   * opposite one.
+   * @param ownerId the organization that owns the mask: those of several owners alternate.
+   * @throws GatewayError `validation_failed` with `param: mask` unless the mask is a PNG image with such pixels, without
+   *   interlacing, and of at most 4,096 × 4,096 pixels.
+   */
+  async toBlackAndWhite({ bytes, contentType }: ImageInput, color: MaskColor, ownerId: string): Promise<ImageInput> {
+    if (contentType !== 'image/png') throw refused('mask must be a PNG image for this model.');
+    const header = pngHeaderOf(bytes);
+    if (header?.isInterlaced === true) throw refused('mask must not be interlaced for this model.');
+    if (header !== null && (header.width * header.height > MAX_PIXELS || header.rowsBytes > MAX_ROWS_BYTES)) {
+      throw refused(`mask may have at most ${MAX_PIXELS} pixels of 32 bits for this model.`);
+    }
+    const png = header && (await this.threads.probe(bytes, ownerId, { color }));
+    if (png === null) throw refused('mask must be a PNG image whose area to edit is transparent.');
+    return { bytes: Buffer.from(png.buffer), contentType };
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.threads.close();
+  }
+}
+
+function refused(message: string): GatewayError {
+  return new GatewayError('validation_failed', message, { param: 'mask' });
+}
