@@ -57,8 +57,8 @@ export function createFastifyAdapter(config: AppConfig, clock: Pick<Clock, 'now'
     routerOptions: { maxParamLength: 512 },
     clientErrorHandler: answerBrokenSocket,
     frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-      // An undecodable path matches no route.
-      sendError(request, reply, new GatewayError('not_found', 'The path of the request cannot be decoded.'));
+      // Such a path matches no route.
+      sendError(request, reply, new GatewayError('not_found', 'The path of the request is malformed or too long.'));
     },
   });
   answerUnusualRequests(adapter.getInstance().server);

@@ -21,7 +21,8 @@ export function IsStringRecord(limits: RecordLimits = {}): PropertyDecorator {
         const names = Object.keys(record);
         return names.length <= maxEntries && names.every((name) => isWithin(name, maxNameLength));
       },
-      defaultMessage: () => `$property may have ${maxEntries} entries, with names of ${maxNameLength} characters`,
+      defaultMessage: () =>
+        `$property may have at most ${maxEntries} entries, with names of at most ${maxNameLength} characters`,
     },
   });
   return (target, property) => {

@@ -4,6 +4,7 @@ import {
   Equals,
   IsIn,
   IsInt,
+  IsNumber,
   IsOptional,
   IsString,
   Max,
@@ -110,6 +111,10 @@ class DrawingDto {
   @IsOptional()
   @IsInt({ validateIf: (_object, value) => value !== 'auto' })
   depth?: number | 'auto' | null;
+
+  @IsOptional()
+  @IsNumber()
+  scale?: number | null;
 }
 
 const drawing = {
@@ -223,6 +228,7 @@ describe('compileValidator', () => {
     [{ options: { limits: { depth: 1 } } }, 'options.limits.depth', 'options.limits.depth is not a known field'],
     [{ frame: 'thick' }, 'frame', 'frame must be an object'],
     [{ tags: ['a', 'b', 3] }, 'tags[2]', 'tags[2] must be a string'],
+    [{ scale: '2' }, 'scale', 'scale must be a number'],
     [{ weights: { a: 2 } }, 'weights', 'values of weights must be numbers from -1 to 1'],
   ])('reports for %j the path %s', (fields, param, message) => {
     expect(issuesOf({ ...drawing, ...fields })).toEqual([{ param, message }]);

@@ -260,6 +260,7 @@ function messageOf({ constraint, metadata: { message }, args }: Rule): string {
   const text = typeof template === 'function' ? template(args) : template;
   return text
     .replace(/^each value in /, '')
+    .replace(/ conforming to the specified constraints$/, '')
     .replace(/\$constraint(\d+)/g, (_match, position) => readable(args.constraints[Number(position) - 1]));
 }
 

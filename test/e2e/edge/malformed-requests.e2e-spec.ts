@@ -228,6 +228,7 @@ describe('paths and methods', () => {
     ['OPTIONS', PATH],
     ['POST', '/health'],
     ['GET', '/v1/%zz'],
+    ['GET', `/v1/jobs/${'a'.repeat(513)}`],
     ['GET', '/v1/../etc/passwd'],
     ['GET', '/favicon.ico'],
   ])('%s %s returns 404', async (method, path) => {
