@@ -19,6 +19,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase(requireEnvironment('TEST_TEMPLATE_DATABASE'));
 }
 
+/** A copy of a database that nobody is connected to. */
+export async function copyTestDatabase({ url }: TestDatabase): Promise<TestDatabase> {
+  return createDatabase(new URL(url).pathname.slice(1));
+}
+
 /** A database without a single table, for tests of the migrations themselves. */
 export async function createEmptyTestDatabase(): Promise<TestDatabase> {
   return createDatabase('template1');

@@ -8,14 +8,16 @@ import { DayPartitions } from '../../../src/core/partitions/day-partitions';
 import { readDeploymentId } from '../../../src/core/redis/deployment-identity';
 import { toArchiveKey } from '../../../src/core/storage/object-key';
 import type { ObjectStorage } from '../../../src/core/storage/object-storage';
+import { copyTestDatabase, type TestDatabase } from '../../harness/database';
 import { S3Server } from '../../harness/s3-server';
 import {
   type ArchiveParts,
   type ArchiveStage,
   INSERT_ALONE,
+  openArchiveStage,
   openBucket,
+  preparePastBooks,
   readDayStates,
-  startArchiveStage,
 } from './archive-stage';
 
 class Death extends Error {}
@@ -26,18 +28,21 @@ const die = (): never => {
 describe('the archive of a day', () => {
   let server: S3Server;
   let bucket: ObjectStorage;
+  let books: TestDatabase;
   let stage: ArchiveStage;
 
   beforeAll(async () => {
     server = await S3Server.start();
     bucket = await openBucket(server);
+    books = await preparePastBooks({ count: 680 });
   });
   afterAll(async () => {
+    await books.drop();
     bucket.close();
     await server.stop();
   });
   beforeEach(async () => {
-    stage = await startArchiveStage(bucket, { count: 680 });
+    stage = await openArchiveStage(bucket, await copyTestDatabase(books));
   });
   afterEach(async () => {
     jest.restoreAllMocks();

@@ -10,7 +10,7 @@ import type { ObjectStorage } from '../../../src/core/storage/object-storage';
 import { S3Storage } from '../../../src/core/storage/s3-storage';
 import { systemClock } from '../../../src/core/time/clock';
 import { openDataSource } from '../../harness/data-source';
-import { createTestDatabase, createTestPool, PATIENCE_MS } from '../../harness/database';
+import { createTestDatabase, createTestPool, PATIENCE_MS, type TestDatabase } from '../../harness/database';
 import { S3Server } from '../../harness/s3-server';
 import { type MoneyEngine, startMoneyEngine } from './money-engine';
 import { insertPastRequests, type PastRequests } from './past-requests';
@@ -59,27 +59,40 @@ export function openBucket(server: S3Server): Promise<S3Storage> {
  * Closed and open days of requests, each in a partition of its own but the oldest ones, which share `ended_reservation_past`.
  * @param released so many more requests of the oldest day, which hardly compress. Late in the day, it has only one without them.
  */
-export async function startArchiveStage(
-  storage: ObjectStorage,
-  requests: Partial<PastRequests> = {},
-  released = 3,
-): Promise<ArchiveStage> {
+export async function preparePastBooks(requests: Partial<PastRequests> = {}, released = 3): Promise<TestDatabase> {
   const database = await createTestDatabase();
   const engine = startMoneyEngine(database.url);
-  await engine.lease.renew();
-  const pool = createTestPool(database.url, 3);
+  const pool = createTestPool(database.url, 1);
   await partitionPast(pool, RETENTION_DAYS + 2);
   const past = { count: 3_400, days: RETENTION_DAYS + 4, organizations: 4, keysPerOrganization: 2, ...requests };
   await insertPastRequests(pool, past);
   await insertReleased(pool, released);
+  await closeDays(engine.pool);
+  await pool.end();
+  await engine.close();
+  return database;
+}
+
+async function closeDays(pool: Pool): Promise<void> {
+  await new LedgerClosingService(pool, { ...DEFAULT_BILLING_OPTIONS, closingTimeoutMs: PATIENCE_MS }).close();
+}
+
+/** A process on {@link preparePastBooks} of its own. */
+export async function startArchiveStage(
+  storage: ObjectStorage,
+  ...requests: Parameters<typeof preparePastBooks>
+): Promise<ArchiveStage> {
+  return openArchiveStage(storage, await preparePastBooks(...requests));
+}
+
+/** A process on these books, which it drops in the end. */
+export async function openArchiveStage(storage: ObjectStorage, database: TestDatabase): Promise<ArchiveStage> {
+  const engine = startMoneyEngine(database.url);
+  await engine.lease.renew();
+  const pool = createTestPool(database.url, 3);
   const dataSource = await openDataSource(database.url, 3);
   const repository = new LedgerArchiveRepository(dataSource);
   const partitions = new DayPartitions(dataSource);
-  const closing = new LedgerClosingService(engine.pool, { ...DEFAULT_BILLING_OPTIONS, closingTimeoutMs: PATIENCE_MS });
-  const closeDays = async () => {
-    await closing.close();
-  };
-  await closeDays();
   return {
     url: database.url,
     pool,
@@ -88,7 +101,7 @@ export async function startArchiveStage(
     storage,
     repository,
     partitions,
-    closeDays,
+    closeDays: () => closeDays(engine.pool),
     process: (parts = {}) => {
       const all = { repository, partitions, storage, retentionDays: RETENTION_DAYS, metrics: new Metrics(), ...parts };
       return new LedgerArchiveService(

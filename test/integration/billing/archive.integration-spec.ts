@@ -9,15 +9,16 @@ import type { ObjectStorage } from '../../../src/core/storage/object-storage';
 import { systemClock } from '../../../src/core/time/clock';
 import { uuidV7 } from '../../../src/core/types/ids';
 import { readDeploymentId } from '../../../src/core/redis/deployment-identity';
-import { NO_REPLICA, PATIENCE_MS } from '../../harness/database';
+import { copyTestDatabase, NO_REPLICA, PATIENCE_MS, type TestDatabase } from '../../harness/database';
 import { S3Server } from '../../harness/s3-server';
 import {
   type ArchiveStage,
   dayBefore,
+  openArchiveStage,
   openBucket,
+  preparePastBooks,
   readDayStates,
   RETENTION_DAYS,
-  startArchiveStage,
 } from './archive-stage';
 import { createAccount, reserveCommand, settleCommand } from './money-engine';
 
@@ -26,18 +27,21 @@ const DAY_MS = 86_400_000;
 describe('archived days of the ledger', () => {
   let server: S3Server;
   let bucket: ObjectStorage;
+  let books: TestDatabase;
   let stage: ArchiveStage;
 
   beforeAll(async () => {
     server = await S3Server.start();
     bucket = await openBucket(server);
+    books = await preparePastBooks();
   });
   afterAll(async () => {
+    await books.drop();
     bucket.close();
     await server.stop();
   });
   beforeEach(async () => {
-    stage = await startArchiveStage(bucket);
+    stage = await openArchiveStage(bucket, await copyTestDatabase(books));
   });
   afterEach(() => stage.close());
 
