@@ -19,7 +19,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase(requireEnvironment('TEST_TEMPLATE_DATABASE'));
 }
 
-/** A copy of a database that nobody is connected to. */
+/** A copy of a database without connections. */
 export async function copyTestDatabase({ url }: TestDatabase): Promise<TestDatabase> {
   return createDatabase(new URL(url).pathname.slice(1));
 }
