@@ -7,7 +7,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 const GATHERING_ITERATIONS = 6;
 
 /** Iterations of an overloaded process take so long that one of them gathers enough. */
-const GATHERING_MS = 2;
+const GATHERING_MS = 5;
 
 /**
  * Resolves after a few iterations of the event loop, in which more entries join a batch. Unlike a timer it follows the load:
