@@ -31,6 +31,12 @@ const ALPHA = pngFile({ width: 2, height: 2, type: 6 }, [
   [0, 0, 0, 128, 200, 200, 200, 127],
 ]);
 
+/** After the header. */
+function withMillionOf(type: string): Buffer {
+  const chunks = Array<Buffer>(1_000_000).fill(pngChunk(type));
+  return Buffer.concat([ALPHA.subarray(0, 33), ...chunks, ALPHA.subarray(33)]);
+}
+
 describe('a mask', () => {
   it.each([
     ['black', [0, 255, 255, 0]],
@@ -71,6 +77,10 @@ describe('a mask', () => {
     expect((await greysOf(bytes)).slice(0, 2)).toEqual([0, 255]);
   });
 
+  it('may have a million chunks of texts', async () => {
+    expect(await greysOf(withMillionOf('tEXt'))).toEqual([0, 255, 255, 0]);
+  });
+
   it('may have 4,096 × 4,096 pixels, and does not keep the process from other work', async () => {
     const side = 4_096;
     const row = Buffer.alloc(4 * side, 255);
@@ -104,13 +114,16 @@ describe('400 for a mask', () => {
     expect(await refusalOf(Buffer.concat([ALPHA.subarray(0, 33), second, ALPHA.subarray(33)]))).toEqual(REFUSED);
   });
 
-  it('of a million chunks, which are not counted in the process', async () => {
-    const chunks = Array<Buffer>(1_000_000).fill(pngChunk('IHDR'));
-    const file = Buffer.concat([ALPHA.subarray(0, 33), ...chunks, ALPHA.subarray(33)]);
+  it('of a million chunks of pixels, which are neither counted in the process nor kept by the thread', async () => {
     const before = process.threadCpuUsage();
-    expect(await refusalOf(file)).toEqual(REFUSED);
+    expect(await refusalOf(withMillionOf('IDAT'))).toEqual(REFUSED);
     const { user, system } = process.threadCpuUsage(before);
     expect((user + system) / 1_000).toBeLessThan(150);
+  });
+
+  it('of a palette of four million colors, which would not fit into the memory of the thread', async () => {
+    const palette = pngChunk('PLTE', Buffer.alloc(12_000_000));
+    expect(await refusalOf(pngFile({ width: 1, height: 1, type: 3 }, [[0]], palette))).toEqual(REFUSED);
   });
 
   it('of another type', async () => {

@@ -11,6 +11,12 @@ import { PNG_SIGNATURE_BYTES, pngChunksOf, pngHeaderOf } from './png-chunks';
 const [BLACK, WHITE] = [0, 255];
 /** Others may decompress to anything. */
 const NEEDED_CHUNKS: ReadonlySet<string> = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND']);
+/*
+ * A thread that runs out of memory can end the process, so that no file may fill its heap: with objects for chunks, of which encoders
+ * write one for 8 KiB of pixels or more, or with a palette of more than 256 colors of three bytes.
+ */
+const MAX_NEEDED_CHUNKS = 10_000;
+const MAX_PALETTE_BYTES = 768;
 
 parentPort?.on('message', (task: MaskTask) => {
   const outcome = convert(task);
@@ -34,16 +40,24 @@ function convert({ bytes, color }: MaskTask): Uint8Array<ArrayBuffer> | null {
 
 /**
  * The mask without needless chunks.
- * @throws RangeError unless it has one header, and exactly the pixels that it announces: the decoder obeys every header and
- *   decompresses all there is.
+ * @throws RangeError unless it has one header, exactly the pixels that it announces, and no more chunks and colors than images
+ *   need: the decoder obeys every header, decompresses all there is, and keeps an object for each color.
  */
 function withoutExtras(bytes: Buffer): Buffer {
-  const chunks = pngChunksOf(bytes).filter(({ type }) => NEEDED_CHUNKS.has(type));
-  if (chunks.filter(({ type }) => type === 'IHDR').length !== 1) throw new RangeError('there are several headers');
-  const rows = Buffer.concat(chunks.flatMap(({ type, data }) => (type === 'IDAT' ? [data] : [])));
+  const frames = [bytes.subarray(0, PNG_SIGNATURE_BYTES)];
+  const rows: Buffer[] = [];
+  let headers = 0;
+  for (const { type, data, frame } of pngChunksOf(bytes)) {
+    if (!NEEDED_CHUNKS.has(type)) continue;
+    if (type === 'IHDR' && ++headers > 1) throw new RangeError('there are several headers');
+    if (type === 'IDAT') rows.push(data);
+    else if (data.length > MAX_PALETTE_BYTES) throw new RangeError('there are too many colors');
+    if (frames.push(frame) > MAX_NEEDED_CHUNKS) throw new RangeError('there are too many chunks');
+  }
   const maxOutputLength = pngHeaderOf(bytes)?.rowsBytes ?? 0;
-  if (inflateSync(rows, { maxOutputLength }).length < maxOutputLength) throw new RangeError('pixels are missing');
-  return Buffer.concat([bytes.subarray(0, PNG_SIGNATURE_BYTES), ...chunks.map(({ frame }) => frame)]);
+  const pixels = inflateSync(Buffer.concat(rows), { maxOutputLength });
+  if (pixels.length < maxOutputLength) throw new RangeError('pixels are missing');
+  return Buffer.concat(frames);
 }
 
 /** Tells whether a pixel, counted row by row, is more transparent than opaque. */

@@ -23,22 +23,20 @@ const CHECKSUM_BYTES = 4;
 /** Samples of a pixel by color type; an index into a palette counts as one. */
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
-/** The whole chunks of a file. */
-export function pngChunksOf(bytes: Buffer): PngChunk[] {
-  const chunks: PngChunk[] = [];
+/** The whole chunks of a file, one at a time: there may be millions. */
+export function* pngChunksOf(bytes: Buffer): Generator<PngChunk> {
   for (let at = PNG_SIGNATURE_BYTES; at + HEAD_BYTES <= bytes.length;) {
     const dataAt = at + HEAD_BYTES;
     const end = dataAt + bytes.readUInt32BE(at) + CHECKSUM_BYTES;
     if (end > bytes.length) break;
     const type = bytes.toString('latin1', at + 4, dataAt);
-    chunks.push({ type, data: bytes.subarray(dataAt, end - CHECKSUM_BYTES), frame: bytes.subarray(at, end) });
+    yield { type, data: bytes.subarray(dataAt, end - CHECKSUM_BYTES), frame: bytes.subarray(at, end) };
     at = end;
   }
-  return chunks;
 }
 
 /**
- * The header of a file that begins with one; its other chunks are not read, of which there may be millions.
+ * The header of a file that begins with one; its other chunks are not read.
  * `null`: the header has an unknown color type.
  */
 export function pngHeaderOf(bytes: Buffer): PngHeader | null {
