@@ -31,7 +31,7 @@ export interface TaskLease {
 
 /** Host, process and a number that no other owner has. */
 export function leaseOwner(): string {
-  return `${hostname()} ${process.pid} ${randomUUID()}`;
+  return `${hostname()}:${process.pid}:${randomUUID()}`;
 }
 
 /**

@@ -1,9 +1,8 @@
-import { hostname } from 'node:os';
-import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { InFlight } from '../../core/concurrency/in-flight';
 import { Metrics } from '../../core/observability/metrics/catalogue';
+import { leaseOwner } from '../../core/scheduling/task-lease';
 import { Tracing } from '../../core/observability/traces/tracing';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { needsInputs, poolOf, type JobPool } from '../job-lane';
@@ -28,7 +27,7 @@ export type StepEnd = NextStep | 'not-claimed';
 @Injectable()
 export class JobRunner {
   private readonly logger = new Logger(JobRunner.name);
-  private readonly owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  private readonly owner = leaseOwner();
   /** Separate pools, so that hanging image hosts take no provider slots. */
   private readonly slots: Readonly<Record<JobPool, FairConcurrencyLimiter>>;
   private readonly leaseSeconds: number;
