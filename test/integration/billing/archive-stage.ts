@@ -123,21 +123,24 @@ export async function openArchiveStage(storage: ObjectStorage, database: TestDat
   };
 }
 
-/** Gives each of the last `days` days before today a partition, as a gateway that has run since then would have. */
+/**
+ * Gives each of the last `days` days before today a partition, as a gateway that has run since then would have. The days since
+ * the template was migrated have theirs: one, when the tests began before midnight.
+ */
 async function partitionPast(pool: Pool, days: number): Promise<void> {
   await pool.query(
     `DO $$
      DECLARE
        v_today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
-       v_end uuid := (SELECT end_id FROM day_partition WHERE name = 'ended_reservation_past');
+       v_end date := (SELECT day_of_id(end_id) FROM day_partition WHERE name = 'ended_reservation_past');
      BEGIN
        ALTER TABLE ended_reservation DETACH PARTITION ended_reservation_past;
        EXECUTE format('ALTER TABLE ended_reservation ATTACH PARTITION ended_reservation_past FOR VALUES FROM (MINVALUE) TO (%L)',
                       first_id_of(v_today - ${days}));
-       FOR v_ago IN REVERSE ${days}..1 LOOP
+       FOR v_ago IN REVERSE ${days}..v_today - v_end + 1 LOOP
          EXECUTE format('CREATE TABLE %I PARTITION OF ended_reservation FOR VALUES FROM (%L) TO (%L)',
                         'ended_reservation' || to_char(v_today - v_ago, '_YYYYMMDD'), first_id_of(v_today - v_ago),
-                        CASE v_ago WHEN 1 THEN v_end ELSE first_id_of(v_today - v_ago + 1) END);
+                        first_id_of(v_today - v_ago + 1));
        END LOOP;
      END
      $$`,
