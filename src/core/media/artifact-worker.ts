@@ -1,10 +1,4 @@
-/*
- * The thread that reads the results of jobs for `media-probes.ts`, one open file per message. A hostile file may make
- * it hang or run out of memory; the owner then terminates it.
- */
-import { read as readFile } from 'node:fs';
-import { promisify } from 'node:util';
-import { parentPort } from 'node:worker_threads';
+/* The process that inspects the results of jobs for `media-probes.ts`. */
 import {
   ADTS,
   CustomSource,
@@ -19,29 +13,17 @@ import {
   WAVE,
   WEBM,
 } from 'mediabunny';
+import type { ReadRange } from './media-processes';
 import type { ArtifactProbeTask, ProbedArtifact } from './media-probes';
+import { serveTasks } from './media-program';
 
 const MAX_SECONDS = 86_400;
 const MAX_PIXELS_ACROSS = 32_768;
 
-const read = promisify(readFile);
+serveTasks(probe);
 
-parentPort?.on('message', (task: ArtifactProbeTask) => {
-  // Errors of the reader mean that the file has another format or is damaged.
-  void probe(task)
-    .catch(() => null)
-    .then((outcome) => parentPort?.postMessage(outcome, []));
-});
-
-async function probe({ descriptor, sizeBytes }: ArtifactProbeTask): Promise<ProbedArtifact | null> {
-  const source = new CustomSource({
-    getSize: () => sizeBytes,
-    read: async (start, end) => {
-      const bytes = new Uint8Array(end - start);
-      const { bytesRead } = await read(descriptor, bytes, 0, bytes.length, start);
-      return bytes.subarray(0, bytesRead);
-    },
-  });
+async function probe({ sizeBytes }: ArtifactProbeTask, read: ReadRange): Promise<ProbedArtifact | null> {
+  const source = new CustomSource({ getSize: () => sizeBytes, read });
   const input = new Input({ source, formats: [MP4, QTFF, WEBM, MP3, WAVE, FLAC, OGG, ADTS] });
   try {
     const format = await input.getFormat();

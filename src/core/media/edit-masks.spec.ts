@@ -114,14 +114,14 @@ describe('400 for a mask', () => {
     expect(await refusalOf(Buffer.concat([ALPHA.subarray(0, 33), second, ALPHA.subarray(33)]))).toEqual(REFUSED);
   });
 
-  it('of a million chunks of pixels, which are neither counted in the process nor kept by the thread', async () => {
+  it('of a million chunks of pixels, which are neither counted in the gateway nor kept by the process', async () => {
     const before = process.threadCpuUsage();
     expect(await refusalOf(withMillionOf('IDAT'))).toEqual(REFUSED);
     const { user, system } = process.threadCpuUsage(before);
     expect((user + system) / 1_000).toBeLessThan(150);
   });
 
-  it('of a palette of four million colors, which would not fit into the memory of the thread', async () => {
+  it('of a palette of four million colors, which would not fit into the memory of the process', async () => {
     const palette = pngChunk('PLTE', Buffer.alloc(12_000_000));
     expect(await refusalOf(pngFile({ width: 1, height: 1, type: 3 }, [[0]], palette))).toEqual(REFUSED);
   });

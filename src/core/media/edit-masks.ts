@@ -1,15 +1,15 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { GatewayError } from '../errors/gateway-error';
 import type { ImageInput } from './image-inputs';
-import { ProbeThreads } from './media-probes';
+import { MediaProcesses } from './media-processes';
 import { pngHeaderOf } from './png-chunks';
 
 /** The color of the area to edit in a mask of black and white. */
 export type MaskColor = 'black' | 'white';
 
-/** Request to the thread that converts masks. */
+/** Request to the process that converts masks. */
 export interface MaskTask {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array;
   readonly color: MaskColor;
 }
 
@@ -18,12 +18,12 @@ const MAX_PIXELS = 4_096 * 4_096;
 const MAX_ROWS_BYTES = 4 * MAX_PIXELS + 65_536;
 const TIMEOUT_MS = 20_000;
 /** A conversion takes up to 200 MB. */
-const MAX_THREADS = 1;
+const MAX_PROCESSES = 1;
 
 /** Converts masks for vendors that do not read transparency. */
 @Injectable()
 export class EditMasks implements OnModuleDestroy {
-  private readonly threads = new ProbeThreads<Uint8Array>(TIMEOUT_MS, './mask-worker', MAX_THREADS);
+  private readonly processes = new MediaProcesses<Uint8Array>('./mask-worker', TIMEOUT_MS, MAX_PROCESSES);
 
   /**
    * A grey PNG of the same size in which pixels that are more transparent than opaque have `color`, and the others the
@@ -39,13 +39,13 @@ export class EditMasks implements OnModuleDestroy {
     if (header !== null && (header.width * header.height > MAX_PIXELS || header.rowsBytes > MAX_ROWS_BYTES)) {
       throw refused(`mask may have at most ${MAX_PIXELS} pixels of 32 bits for this model.`);
     }
-    const png = header && (await this.threads.probe(bytes, ownerId, { color }));
+    const png = header && (await this.processes.run({ bytes, color } satisfies MaskTask, ownerId));
     if (png === null) throw refused('mask must be a PNG image whose area to edit is transparent.');
-    return { bytes: Buffer.from(png.buffer), contentType };
+    return { bytes: Buffer.from(png.buffer, png.byteOffset, png.length), contentType };
   }
 
   onModuleDestroy(): Promise<void> {
-    return this.threads.close();
+    return this.processes.close();
   }
 }
 

@@ -1,32 +1,26 @@
 /*
- * The thread that converts masks for `edit-masks.ts`, one per message: the largest takes a second. Its owner has limited
- * the size in the header.
+ * The process that converts masks for `edit-masks.ts`: the largest takes a second. The gateway has limited the size in the
+ * header.
  */
-import { parentPort } from 'node:worker_threads';
 import { inflateSync } from 'node:zlib';
 import { convertIndexedToRgb, decode, type DecodedPng, encode } from 'fast-png';
 import type { MaskTask } from './edit-masks';
+import { serveTasks } from './media-program';
 import { PNG_SIGNATURE_BYTES, pngChunksOf, pngHeaderOf } from './png-chunks';
 
 const [BLACK, WHITE] = [0, 255];
 /** Others may decompress to anything. */
 const NEEDED_CHUNKS: ReadonlySet<string> = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND']);
-/*
- * A thread that runs out of memory can end the process, so that no file may fill its heap: with objects for chunks, of which encoders
- * write one for 8 KiB of pixels or more, or with a palette of more than 256 colors of three bytes.
- */
+/** Encoders write a chunk for 8 KiB of pixels or more, and palettes of at most 256 colors of three bytes. */
 const MAX_NEEDED_CHUNKS = 10_000;
 const MAX_PALETTE_BYTES = 768;
 
-parentPort?.on('message', (task: MaskTask) => {
-  const outcome = convert(task);
-  parentPort?.postMessage(outcome, outcome === null ? [] : [outcome.buffer]);
-});
+serveTasks(convert);
 
 /** `null`: the mask is damaged, or nowhere transparent. */
 function convert({ bytes, color }: MaskTask): Uint8Array<ArrayBuffer> | null {
   try {
-    const image = decode(withoutExtras(Buffer.from(bytes.buffer)), { checkCrc: true });
+    const image = decode(withoutExtras(Buffer.from(bytes)), { checkCrc: true });
     const { width, height } = image;
     const isEdited = transparencyOf(image);
     const [edited, kept] = color === 'black' ? [BLACK, WHITE] : [WHITE, BLACK];

@@ -12,7 +12,7 @@ import {
   wav,
 } from '../../../test/harness/sound-files';
 import { GatewayError } from '../errors/gateway-error';
-import { AudioProbe, ProbeThreads } from './media-probes';
+import { AudioProbe } from './media-probes';
 
 const probe = new AudioProbe();
 afterAll(() => probe.onModuleDestroy());
@@ -167,63 +167,5 @@ describe('many files', () => {
   it('are all measured, two at a time', async () => {
     const seconds = Array.from({ length: 12 }, (_, index) => index + 1);
     expect(await Promise.all(seconds.map((length) => secondsOf(wav(length))))).toEqual(seconds);
-  });
-
-  it('are all refused when threads exceed the time limit', async () => {
-    const impatient = new ProbeThreads(0);
-    const outcomes = Array.from({ length: 5 }, () => impatient.probe(wav(1), 'organization'));
-    expect(await Promise.all(outcomes)).toEqual(outcomes.map(() => null));
-    await impatient.close();
-  });
-
-  it('are queued per organization, and organizations alternate', async () => {
-    // Threads that report a file when they get it, and finish it when the test says so: how fast they run does not matter.
-    const held = new ProbeThreads(60_000, require.resolve('../../../test/harness/held-probe.js'));
-    const reports = new BroadcastChannel('held-probe');
-    const begun: string[] = [];
-    let onBegun: () => void = () => undefined;
-    reports.addEventListener('message', (event) => {
-      const { begun: file } = (event as MessageEvent).data as { begun?: string };
-      if (file === undefined) return;
-      begun.push(file);
-      onBegun();
-    });
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel between threads has no origin
-    const finish = (file: string): void => reports.postMessage({ finish: file });
-    const areBegun = (count: number): Promise<void> =>
-      new Promise((resolve) => {
-        onBegun = () => {
-          if (begun.length >= count) resolve();
-        };
-        onBegun();
-      });
-    const probe = (file: string): Promise<unknown> => held.probe(Buffer.from(file), file.slice(0, -2));
-    const first = probe('many 1');
-    await areBegun(1);
-    const others = ['many 2', 'many 3', 'few 1', 'few 2', 'one 1'].map(probe);
-    await areBegun(2);
-    finish('few 1');
-    await areBegun(3);
-    finish('one 1');
-    await areBegun(4);
-    const begunWithFirst = [...begun];
-    for (const file of ['few 2', 'many 1', 'many 2', 'many 3']) finish(file);
-    await Promise.all([first, ...others]);
-    reports.close();
-    await held.close();
-    // While the first file of an organization is read, its others wait.
-    expect(begunWithFirst).toEqual(['many 1', 'few 1', 'one 1', 'few 2']);
-  });
-
-  it('do not wait for a thread that died after its last reply', async () => {
-    const dying = new ProbeThreads(60_000, require.resolve('../../../test/harness/dying-probe.js'));
-    const outcomes: unknown[] = [];
-    for (let index = 0; index < 10; index++) {
-      outcomes.push(await dying.runMessage(index).catch(() => null));
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    // It may also have died with the next file.
-    expect(outcomes.filter((outcome) => outcome !== null).length).toBeGreaterThan(0);
-    await dying.close();
   });
 });

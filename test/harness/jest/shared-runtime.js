@@ -6,13 +6,13 @@
 const Module = require('node:module');
 const { resolve } = require('node:path');
 const { default: Runtime } = require('jest-runtime');
-const { installTypescriptThreads } = require('../typescript-threads');
+const { installTypescriptPrograms } = require('../typescript-programs');
 
 /** For the stack traces of modules that an earlier test file has loaded. */
 const sourceMaps = new Map();
 let current;
 
-installTypescriptThreads();
+installTypescriptPrograms();
 Module.enableCompileCache(resolve(__dirname, '../../../node_modules/.cache/node-compile'));
 
 for (const extension of ['.ts', '.tsx']) {

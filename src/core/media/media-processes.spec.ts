@@ -1,0 +1,93 @@
+import type { ScriptedTask } from '../../../test/harness/media-program';
+import { MediaProcesses, type ReadRange } from './media-processes';
+
+const PROGRAM = require.resolve('../../../test/harness/media-program');
+const PATIENCE_MS = 60_000;
+const processes = new MediaProcesses<string>(PROGRAM, PATIENCE_MS, 2);
+afterAll(() => processes.close());
+
+const run = (task: ScriptedTask, readRange?: ReadRange): Promise<string | null> =>
+  processes.run(task, 'organization', readRange);
+
+describe('media processes', () => {
+  it.each<ScriptedTask>(['keys', 'items', 'numbers'])(
+    'may fill their memory with %s: the gateway goes on',
+    async (task) => {
+      expect(await run(task)).toBeNull();
+      expect(await run('read', async () => Buffer.from('next'))).toBe('next');
+    },
+  );
+
+  it('read the ranges of a file that they need', async () => {
+    const file = Buffer.from('0123456789');
+    expect(await run('read', async (start, end) => file.subarray(start, end))).toBe('234');
+  });
+
+  it('find a file unreadable of which a range cannot be read', async () => {
+    const failing: ReadRange = () => Promise.reject(new Error('EIO'));
+    expect(await run('read', failing)).toBeNull();
+  });
+
+  it('find all files unreadable that exceed the time limit', async () => {
+    const impatient = new MediaProcesses<string>(PROGRAM, 0, 2);
+    const outcomes = Array.from({ length: 5 }, () => impatient.run('read', 'organization'));
+    expect(await Promise.all(outcomes)).toEqual(outcomes.map(() => null));
+    await impatient.close();
+  });
+
+  it('report an error, not a bad file, when their program cannot start', async () => {
+    const broken = new MediaProcesses<string>(
+      require.resolve('../../../test/harness/broken-program.js'),
+      PATIENCE_MS,
+      2,
+    );
+    await expect(broken.run('read', 'organization')).rejects.toThrow('ended with code 1');
+    await broken.close();
+  });
+
+  it('do not keep a task waiting when one died after its last reply', async () => {
+    const outcomes: unknown[] = [];
+    for (let index = 0; index < 10; index++) {
+      outcomes.push(await run('reply, then crash').catch(() => null));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    // It may also have died with the next task.
+    expect(outcomes.filter((outcome) => outcome !== null).length).toBeGreaterThan(0);
+  });
+
+  it('queue files per organization, and organizations alternate', async () => {
+    // Files begin when a process asks for them, and are held until the test says so.
+    const begun: string[] = [];
+    const finishers = new Map<string, () => void>();
+    let onBegun: () => void = () => undefined;
+    const areBegun = (count: number): Promise<void> =>
+      new Promise((resolve) => {
+        onBegun = () => {
+          if (begun.length >= count) resolve();
+        };
+        onBegun();
+      });
+    const finished = new Map<string, Promise<Buffer>>();
+    const start = (file: string): Promise<unknown> => {
+      finished.set(file, new Promise((resolve) => finishers.set(file, () => resolve(Buffer.from(file)))));
+      return processes.run('read', file.slice(0, -2), async () => {
+        begun.push(file);
+        onBegun();
+        return finished.get(file) ?? Buffer.alloc(0);
+      });
+    };
+    const first = start('many 1');
+    await areBegun(1);
+    const others = ['many 2', 'many 3', 'few 1', 'few 2', 'one 1'].map(start);
+    await areBegun(2);
+    finishers.get('few 1')?.();
+    await areBegun(3);
+    finishers.get('one 1')?.();
+    await areBegun(4);
+    const begunWithFirst = [...begun];
+    for (const finish of finishers.values()) finish();
+    await Promise.all([first, ...others]);
+    // While the first file of an organization is read, its others wait.
+    expect(begunWithFirst).toEqual(['many 1', 'few 1', 'one 1', 'few 2']);
+  });
+});

@@ -1,0 +1,192 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { FairQueue } from '../concurrency/fair-queue';
+
+/** Idle time before a process ends. */
+const IDLE_MS = 10_000;
+const MAX_HEAP_MIB = 128;
+
+/** Bytes of the task's file from `start` to before `end`; fewer at its end. */
+export type ReadRange = (start: number, end: number) => Promise<Uint8Array>;
+
+/** From the gateway to a process: a task, then the ranges that it asked for. `null`: the range could not be read. */
+export type ToMediaProcess = { readonly task: unknown } | { readonly range: number; readonly bytes: Uint8Array | null };
+
+/** From a process to the gateway: ranges that it needs, then the outcome of the task. `null`: the file is not readable. */
+export type FromMediaProcess =
+  { readonly range: number; readonly start: number; readonly end: number } | { readonly outcome: unknown };
+
+/** `null`: the file is not readable. */
+interface Task<Outcome> {
+  readonly content: unknown;
+  readonly readRange: ReadRange | undefined;
+  readonly done: (outcome: Outcome | null) => void;
+  readonly fail: (error: Error) => void;
+}
+
+/**
+ * Reads containers in child processes: a hostile file costs a few seconds of one, and does not affect the gateway. Worker threads
+ * would not be enough, because V8 aborts the whole process for many allocations that exceed the heap of one thread.
+ * Processes start on demand, and end when they are idle.
+ */
+export class MediaProcesses<Outcome> {
+  private readonly idle: MediaProcess<Outcome>[] = [];
+  private readonly waiting = new FairQueue<Task<Outcome>>();
+  /** Per owner: queued or running tasks, and the backlog behind them. */
+  private readonly loads = new Map<string, { active: number; readonly backlog: Task<Outcome>[] }>();
+  private processes = 0;
+
+  /** @param program a module of this folder that calls `serveTasks` */
+  constructor(
+    private readonly program: string,
+    private readonly timeoutMs: number,
+    private readonly maxProcesses: number,
+  ) {}
+
+  /**
+   * `null`: the file is not readable within the time and memory limits of a process.
+   * @param ownerId the owner of the file: one owner's files leave a process for others, and owners alternate. `null`: no owner,
+   *   in call order.
+   * @param readRange for a task that does not contain its file.
+   */
+  async run(content: unknown, ownerId: string | null, readRange?: ReadRange): Promise<Outcome | null> {
+    const queue = ownerId ?? '';
+    const maxActive = ownerId === null ? this.maxProcesses : Math.max(1, this.maxProcesses - 1);
+    const load = this.loads.get(queue) ?? { active: 0, backlog: [] };
+    this.loads.set(queue, load);
+    return new Promise<Outcome | null>((done, fail) => {
+      const task = { content, readRange, done, fail };
+      if (load.active === maxActive) {
+        load.backlog.push(task);
+        return;
+      }
+      load.active++;
+      this.waiting.push(task, queue);
+      this.startNext();
+    }).finally(() => {
+      const next = load.backlog.shift();
+      if (next !== undefined) this.waiting.push(next, queue);
+      else if (--load.active === 0) this.loads.delete(queue);
+      this.startNext();
+    });
+  }
+
+  /** Ends idle processes. */
+  async close(): Promise<void> {
+    await Promise.all(this.idle.splice(0).map((process) => process.end()));
+  }
+
+  private startNext(): void {
+    if (this.idle.length === 0 && this.processes === this.maxProcesses) return;
+    const task = this.waiting.shift();
+    if (task !== undefined) (this.idle.pop() ?? this.start()).startTask(task);
+  }
+
+  private start(): MediaProcess<Outcome> {
+    const started = new MediaProcess<Outcome>(require.resolve(this.program), this.timeoutMs, {
+      free: (process) => {
+        this.idle.push(process);
+        this.startNext();
+      },
+      unused: (process) => {
+        this.idle.splice(this.idle.indexOf(process), 1);
+        void process.end();
+      },
+      ended: (process) => {
+        this.processes--;
+        // It may also die after its reply.
+        if (this.idle.includes(process)) this.idle.splice(this.idle.indexOf(process), 1);
+        this.startNext();
+      },
+    });
+    this.processes++;
+    return started;
+  }
+}
+
+interface Pool<Outcome> {
+  /** Called when the file is finished. */
+  readonly free: (process: MediaProcess<Outcome>) => void;
+  /** Called after the idle time. */
+  readonly unused: (process: MediaProcess<Outcome>) => void;
+  /** Called once. */
+  readonly ended: (process: MediaProcess<Outcome>) => void;
+}
+
+/** One process, one file at a time. */
+class MediaProcess<Outcome> {
+  private readonly child: ChildProcess;
+  private readonly ended: Promise<unknown>;
+  private task: Task<Outcome> | null = null;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    program: string,
+    private readonly timeoutMs: number,
+    private readonly pool: Pool<Outcome>,
+  ) {
+    this.child = fork(program, {
+      execArgv: [...process.execArgv, `--max-old-space-size=${MAX_HEAP_MIB}`],
+      // No secrets, no output, and no signals of a terminal.
+      env: {},
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      detached: true,
+      serialization: 'advanced',
+    });
+    this.child.on('message', (message: FromMediaProcess) => void this.receive(message));
+    this.child.on('error', (error) => this.finish((task) => task.fail(error)));
+    this.ended = once(this.child, 'close').catch(() => undefined);
+    void this.ended.then(() => {
+      const { exitCode, signalCode } = this.child;
+      // A signal ends it when it runs out of memory or time. A code means that the program cannot run, whatever the file.
+      if (signalCode !== null) this.finish((task) => task.done(null));
+      else this.finish((task) => task.fail(new Error(`a media process ended with code ${exitCode}`)));
+      this.pool.ended(this);
+    });
+  }
+
+  startTask(task: Task<Outcome>): void {
+    this.task = task;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.kill(), this.timeoutMs);
+    this.child.ref();
+    this.child.channel?.ref();
+    this.send({ task: task.content });
+  }
+
+  async end(): Promise<void> {
+    this.kill();
+    await this.ended;
+  }
+
+  private kill(): void {
+    clearTimeout(this.timer);
+    this.child.kill('SIGKILL');
+  }
+
+  private async receive(message: FromMediaProcess): Promise<void> {
+    if ('outcome' in message) {
+      this.finish((task) => task.done(message.outcome as Outcome | null));
+      this.child.unref();
+      this.child.channel?.unref();
+      this.timer = setTimeout(() => this.pool.unused(this), IDLE_MS).unref();
+      this.pool.free(this);
+      return;
+    }
+    const { range, start, end } = message;
+    const bytes = await this.task?.readRange?.(start, end).catch(() => null);
+    this.send({ range, bytes: bytes ?? null });
+  }
+
+  /** A process that has ended gets nothing: its task is finished then. */
+  private send(message: ToMediaProcess): void {
+    if (this.child.connected) this.child.send(message, () => undefined);
+  }
+
+  private finish(report: (task: Task<Outcome>) => void): void {
+    clearTimeout(this.timer);
+    const { task } = this;
+    this.task = null;
+    if (task !== null) report(task);
+  }
+}

@@ -1,0 +1,29 @@
+/** A program for `MediaProcesses` that does what its task says. */
+import { serveTasks } from '../../src/core/media/media-program';
+
+export type ScriptedTask = 'read' | 'reply, then crash' | 'keys' | 'items' | 'numbers';
+
+/** They allocate until the process ends. */
+const FILLS = {
+  keys: () => {
+    const filled: Record<string, number> = {};
+    for (let index = 0; ; index++) filled[`k${index}`] = index;
+  },
+  items: () => {
+    const filled = new Map<number, number>();
+    for (let index = 0; ; index++) filled.set(index, index);
+  },
+  numbers: () => {
+    const filled: number[] = [];
+    for (let index = 0; ; index++) filled[index] = index + 0.5;
+  },
+};
+
+serveTasks<ScriptedTask>(async (task, readRange) => {
+  if (task === 'read') return Buffer.from(await readRange(2, 5)).toString();
+  if (task !== 'reply, then crash') return FILLS[task]();
+  setImmediate(() => {
+    throw new Error('too late');
+  });
+  return task;
+});
