@@ -1,5 +1,5 @@
 /** The text of `NO_CHROMIUM` in `test/harness/chromium.ts`, which is in the titles of skipped journeys. */
-const REASON = 'no Chromium (Debian: `apt-get install chromium`, else `CHROMIUM_PATH`)';
+const REASON = 'no Chromium (Debian: `apt-get install chromium-headless-shell`, else `CHROMIUM_PATH`)';
 
 /** Says at the end of a run how many journeys were skipped because there is no browser. */
 module.exports = class JourneysReporter {
