@@ -1,7 +1,7 @@
 /** A program for `MediaProcesses` that does what its task says. */
 import { serveTasks } from '../../src/core/media/media-program';
 
-export type ScriptedTask = 'read' | 'reply, then crash' | 'keys' | 'items' | 'numbers';
+export type ScriptedTask = 'read' | 'crash' | 'reply, then crash' | 'keys' | 'items' | 'numbers';
 
 /** They allocate until the process ends. */
 const FILLS = {
@@ -21,9 +21,9 @@ const FILLS = {
 
 serveTasks<ScriptedTask>(async (task, readRange) => {
   if (task === 'read') return Buffer.from(await readRange(2, 5)).toString();
-  if (task !== 'reply, then crash') return FILLS[task]();
+  if (task !== 'crash' && task !== 'reply, then crash') return FILLS[task]();
   setImmediate(() => {
-    throw new Error('too late');
+    throw new Error('in a callback');
   });
-  return task;
+  return task === 'crash' ? new Promise(() => undefined) : task;
 });

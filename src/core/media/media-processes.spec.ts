@@ -28,6 +28,10 @@ describe('media processes', () => {
     expect(await run('read', failing)).toBeNull();
   });
 
+  it('find a file unreadable whose reader crashes', async () => {
+    expect(await run('crash')).toBeNull();
+  });
+
   it('find all files unreadable that exceed the time limit', async () => {
     const impatient = new MediaProcesses<string>(PROGRAM, 0, 2);
     const outcomes = Array.from({ length: 5 }, () => impatient.run('read', 'organization'));

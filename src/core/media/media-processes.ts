@@ -138,7 +138,7 @@ class MediaProcess<Outcome> {
     this.ended = once(this.child, 'close').catch(() => undefined);
     void this.ended.then(() => {
       const { exitCode, signalCode } = this.child;
-      // A signal ends it when it runs out of memory or time. A code means that the program cannot run, whatever the file.
+      // A signal ends it when a file takes too much memory or time, or crashes it. A code means that the program cannot start.
       if (signalCode !== null) this.finish((task) => task.done(null));
       else this.finish((task) => task.fail(new Error(`a media process ended with code ${exitCode}`)));
       this.pool.ended(this);
