@@ -3293,6 +3293,12 @@ export interface components {
             completions?: boolean;
             /** @description `true` if the length of its embeddings can be chosen. */
             dimensions?: boolean;
+            /** @description `true` if it edits images. */
+            edit?: boolean;
+            /** @description `true` if a mask can limit an edit to an area of the image. */
+            mask?: boolean;
+            /** @description `true` if it only edits images with a mask, and generates none from text alone. */
+            needs_mask?: boolean;
         } & {
             [key: string]: unknown;
         };

@@ -23,6 +23,7 @@ const MASK = { bytes: Buffer.alloc(0), contentType: 'image/png' } as const;
 const modelOf = (model: Pick<Partial<CatalogModel>, 'features' | 'media'>): CatalogModel =>
   ({ id: 'v/images', features: {}, media: null, ...model }) as CatalogModel;
 const EDITOR = modelOf({ features: { edit: true, mask: true } });
+const MASKED_EDITOR = modelOf({ features: { edit: true, mask: true, needs_mask: true } });
 
 function refusalOf(order: Partial<ImageOrder>, model: CatalogModel): [string | undefined, unknown] | null {
   const whole = { ...ORDER, ...order };
@@ -85,6 +86,10 @@ describe('input images', () => {
     ],
     ['referenced by a text-only model', { sources: [SOURCE] }, modelOf({}), 'input_images'],
     ['not there', {}, modelOf({}), null],
+    ['masked by a model that needs a mask', { isEdit: true, sources: [SOURCE], mask: MASK }, MASKED_EDITOR, null],
+    ['not masked by a model that needs a mask', { isEdit: true, sources: [SOURCE] }, MASKED_EDITOR, 'mask'],
+    ['referenced by a model that needs a mask', { sources: [SOURCE] }, MASKED_EDITOR, 'model'],
+    ['not there for a model that needs a mask', {}, MASKED_EDITOR, 'model'],
   ])('are %s', (_how, order, model, param) => {
     expect(refusalOf(order, model)?.[0] ?? null).toBe(param);
   });

@@ -98,9 +98,15 @@ function tooMany({ count }: ImageOrder, { id, media }: CatalogModel): Mismatch |
 function notEditing(order: ImageOrder, { id, features, media }: CatalogModel): Mismatch | null {
   if (order.isEdit && features.edit !== true) return { param: 'model', message: `${id} does not support image edits.` };
   if (order.mask !== null && features.mask !== true) return { param: 'mask', message: `${id} does not support masks.` };
+  if (features.needs_mask === true) return unmasked(order, id);
   const takesReferences = features.edit === true || media?.references === true;
   if (order.sources.length === 0 || takesReferences) return null;
   return { param: order.sourceField, message: `${id} does not accept input images.` };
+}
+
+function unmasked({ isEdit, mask }: ImageOrder, id: string): Mismatch | null {
+  if (!isEdit) return { param: 'model', message: `${id} only edits images. Use /v1/images/edits.` };
+  return mask === null ? { param: 'mask', message: `${id} requires a mask.` } : null;
 }
 
 const ONE_IMAGE = { ...NO_USAGE, images: 1 };

@@ -238,6 +238,7 @@ const features = z.strictObject({
   system_mid: flag,
   edit: flag,
   mask: flag,
+  needs_mask: flag,
   instructions: flag,
   speed: flag,
   timestamps: z.array(z.enum(['segment', 'word'])).optional(),

@@ -33,6 +33,7 @@ import { GOOGLE_MEDIA } from './media-vendors/google';
 import { BFL_MEDIA } from './media-vendors/bfl';
 import { GROQ_MEDIA } from './media-vendors/groq';
 import { IDEOGRAM_MEDIA } from './media-vendors/ideogram';
+import { RECRAFT_MEDIA } from './media-vendors/recraft';
 import { STABILITY_MEDIA } from './media-vendors/stability';
 import { ASSEMBLYAI_MEDIA } from './media-vendors/assemblyai';
 import { ArkProvider } from '../../src/providers/vendors/ark/ark.module';
@@ -140,7 +141,7 @@ const PRESET_MEDIA: Readonly<Record<string, MediaWire>> = {
   groq: GROQ_MEDIA,
   minimax: MINIMAX_MEDIA,
   mistral: MISTRAL_MEDIA,
-  recraft: without(OPENAI_MEDIA, 'edits'),
+  recraft: RECRAFT_MEDIA,
   together: without(OPENAI_MEDIA, 'edits'),
   xai: XAI_MEDIA,
 };

@@ -122,6 +122,8 @@ export interface ModelFeatures {
   /** Supports image editing. */
   readonly edit?: boolean;
   readonly mask?: boolean;
+  /** Only edits the masked area of an image. */
+  readonly needs_mask?: boolean;
   /** Speech: supports `instructions`; `speed` likewise. */
   readonly instructions?: boolean;
   readonly speed?: boolean;

@@ -1,6 +1,6 @@
 /** Images of vendors that do not speak OpenAI's format. */
 import { sniffImageType } from '../../core/types/image-format';
-import type { GeneratedImage, ImageRequest } from '../contract/images';
+import type { GeneratedImage, ImageFile, ImageRequest } from '../contract/images';
 import { ProviderError } from '../contract/provider-error';
 import { decodeBase64 } from './json';
 import { unsupported } from './unsupported';
@@ -35,6 +35,18 @@ export function refuseOptions(
 ): void {
   const option = options.find((each) => request[each] !== null);
   if (option !== undefined) throw unsupported(option);
+}
+
+/**
+ * The input of a service that only edits the masked area of one image.
+ * @throws ProviderError `validation_failed` with `param`
+ */
+export function maskedImage({ images, mask }: ImageRequest): { readonly image: ImageFile; readonly mask: ImageFile } {
+  const [image, ...others] = images;
+  if (image === undefined) throw unsupported('input_images', 'This model needs an input image.');
+  if (others.length > 0) throw unsupported('input_images', 'This model takes one input image.');
+  if (mask === null) throw unsupported('mask', 'This model needs a mask.');
+  return { image, mask };
 }
 
 /** Pixels of a size such as `1024x1536`. @throws ProviderError `validation_failed` for any other text */

@@ -49,6 +49,15 @@ export const BFL_MEDIA: MediaWire = {
       capability: 'images',
       run: ({ images }, call) => images?.generate(imageRequest({ images: [PNG, PNG] }), call),
     },
+    {
+      ...COMMON,
+      name: 'masked edits',
+      capability: 'images',
+      targets: ['/v1/flux-pro-1.0-fill', '/v1/get_result?id=task-1'],
+      namesNoModel: true,
+      run: ({ images }, call) =>
+        images?.generate(imageRequest({ images: [PNG], mask: PNG }), { ...call, upstreamModel: 'flux-pro-1.0-fill' }),
+    },
   ],
   invalid: refusal(422, [{ loc: ['body', 'width'], msg: 'Input should be less than 2048', type: 'less_than_equal' }]),
   moderated: accepting({ id: 'task-1', status: 'Content Moderated', details: { 'Moderation Reasons': ['x'] } }),

@@ -8,13 +8,15 @@ import type { CallLimits, ProviderCall } from '../../contract/provider-call';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { ProviderError } from '../../contract/provider-error';
 import { awaitResult, SharedDeadline } from '../../kit/await-result';
-import { aspectRatioOf, imageOfUrl, notImages, pixelsOf, refuseOptions } from '../../kit/image-replies';
+import { aspectRatioOf, imageOfUrl, maskedImage, notImages, pixelsOf, refuseOptions } from '../../kit/image-replies';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { contentFiltered } from '../../kit/upstream-errors';
 import type { NamedEndpoint, RegionalHosts } from './regional-hosts';
 
 /** Of those between 3:7 and 7:3, the ones with a common size. */
 const RATIOS = ['1:1', '4:3', '3:4', '3:2', '2:3', '16:9', '9:16', '21:9', '9:21'];
+/** Edits the white area of a mask. */
+const FILL = /^flux-pro-1\.0-fill/;
 const MODERATED: ReadonlySet<unknown> = new Set(['Request Moderated', 'Content Moderated']);
 const FAILED: ReadonlySet<unknown> = new Set(['Error', 'Failed', 'Task not found']);
 
@@ -44,7 +46,11 @@ export class BflImages implements ImagesProvider {
 }
 
 /** Pure. @throws ProviderError `validation_failed` with `param` */
-export function toGeneration(request: ImageRequest, { quirks }: Pick<ProviderCall, 'quirks'>): JsonObject {
+export function toGeneration(
+  request: ImageRequest,
+  { quirks, upstreamModel }: Pick<ProviderCall, 'quirks' | 'upstreamModel'>,
+): JsonObject {
+  if (FILL.test(upstreamModel)) return toFill(request);
   refuseOptions(request, 'quality', 'style', 'mask');
   const { prompt, size, images } = request;
   const references = images.map(({ bytes }, index) => [
@@ -53,6 +59,18 @@ export function toGeneration(request: ImageRequest, { quirks }: Pick<ProviderCal
   ]);
   const measures = size === null ? {} : quirks.imageSize === 'aspect_ratio' ? toRatio(size) : pixelsOf(size);
   return { prompt, ...measures, output_format: 'png', ...Object.fromEntries(references) };
+}
+
+/** Its images have the size of the input (https://docs.bfl.ml/flux_tools/flux_1_fill). */
+function toFill(request: ImageRequest): JsonObject {
+  refuseOptions(request, 'size', 'quality', 'style');
+  const { image, mask } = maskedImage(request);
+  return {
+    prompt: request.prompt,
+    image: image.bytes.toString('base64'),
+    mask: mask.bytes.toString('base64'),
+    output_format: 'png',
+  };
 }
 
 /** Kontext and Ultra models have no other measure. */

@@ -26,7 +26,7 @@ export class BflProvider implements ProviderDefinition {
     return {
       id: this.id,
       capabilities: { ...NO_CAPABILITIES, images: true },
-      quirks: { imagesPerCall: 1 },
+      quirks: { imagesPerCall: 1, maskColor: 'white' },
       images: new BflImages(hosts),
       drain: () => hosts.drain(),
       close: () => hosts.close(),

@@ -88,6 +88,20 @@ describe('toGeneration', () => {
     expect(toGeneration(imageRequest({ size: '1344x768' }), call)).toMatchObject({ aspect_ratio: '16:9' });
   });
 
+  it('sends an input image with its mask to Fill models', () => {
+    const mask = { bytes: Buffer.from('mask'), contentType: 'image/png' } as const;
+    const call = providerCall({ upstreamModel: 'flux-pro-1.0-fill' });
+    expect(toGeneration(imageRequest({ images: [PNG], mask }), call)).toEqual({
+      prompt: 'a lighthouse',
+      image: PNG.bytes.toString('base64'),
+      mask: mask.bytes.toString('base64'),
+      output_format: 'png',
+    });
+    expect(() => toGeneration(imageRequest({ images: [PNG], mask, size: '1024x1024' }), call)).toThrow(
+      expect.objectContaining({ options: expect.objectContaining({ param: 'size' }) }),
+    );
+  });
+
   it.each([{ mask: PNG }, { quality: 'high' }, { style: 'vivid' }, { size: 'large' }])('refuses %p', (option) => {
     const [param] = Object.keys(option);
     expect(() => toGeneration(imageRequest(option), providerCall())).toThrow(

@@ -1,10 +1,11 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { RecraftImages } from './recraft-images';
 
 /**
  * Recraft (https://www.recraft.ai/docs/api-reference/endpoints). It refuses fields that a model does not have, and its
- * endpoint for input images needs a strength, so they are not offered.
+ * endpoint for input images without a mask needs a strength, so these are not offered.
  */
 @ModelProvider()
 export class RecraftProvider extends OpenAiFormatProvider {
@@ -15,7 +16,8 @@ export class RecraftProvider extends OpenAiFormatProvider {
       baseUrlVariable: 'RECRAFT_BASE_URL',
       defaultBaseUrl: 'https://external.api.recraft.ai/v1',
       capabilities: ['images'],
-      quirks: { dropFields: ['user'], imageEdits: 'none' },
+      quirks: { dropFields: ['user'], imageEdits: 'none', maskColor: 'white' },
+      images: (http) => new RecraftImages(http),
     });
   }
 }

@@ -13,7 +13,7 @@ export class StabilityProvider extends ApiKeyProvider {
       apiKeyVariable: 'STABILITY_API_KEY',
       baseUrlVariable: 'STABILITY_BASE_URL',
       defaultBaseUrl: 'https://api.stability.ai/v2beta',
-      quirks: { imagesPerCall: 1, imageUrls: false },
+      quirks: { imagesPerCall: 1, imageUrls: false, maskColor: 'white' },
       serve: (http) => ({ images: new StabilityImages(http), music: new StabilityMusic(http) }),
     });
   }

@@ -40,12 +40,29 @@ describe('StabilityImages', () => {
     expect((await formOf(upstream.received[0])).get('style_preset')).toBe('comic-book');
   });
 
-  it.each([
+  it('edits the masked area of an input image', async () => {
+    await generate({ images: [PNG], mask: { bytes: tinyPng(1), contentType: 'image/png' }, style: 'anime' }, 'inpaint');
+    const form = await formOf(upstream.received[0]);
+    expect([upstream.received[0]?.url, [...form.keys()]]).toEqual([
+      '/v2beta/stable-image/edit/inpaint',
+      ['prompt', 'output_format', 'image', 'mask', 'style_preset'],
+    ]);
+    const [image, mask] = [form.get('image'), form.get('mask')] as [File, File];
+    expect(Buffer.from(await image.arrayBuffer())).toEqual(tinyPng());
+    expect(Buffer.from(await mask.arrayBuffer())).toEqual(tinyPng(1));
+  });
+
+  it.each<[string, Partial<ImageRequest>, string?]>([
     ['quality', { quality: 'high' }],
     ['size', { size: '1000x300' }],
     ['input_images', { images: [PNG] }],
-  ])('refuses another %s before the call', async (param, option) => {
-    const error = await providerErrorOf(generate(option));
+    ['mask', { images: [PNG], mask: PNG }],
+    ['size', { images: [PNG], mask: PNG, size: '1024x1024' }, 'inpaint'],
+    ['mask', { images: [PNG] }, 'inpaint'],
+    ['input_images', { images: [PNG, PNG], mask: PNG }, 'inpaint'],
+    ['input_images', {}, 'inpaint'],
+  ])('refuses another %s before the call', async (param, option, upstreamModel = 'core') => {
+    const error = await providerErrorOf(generate(option, upstreamModel));
     expect([error.code, error.options.param, upstream.received.length]).toEqual(['validation_failed', param, 0]);
   });
 

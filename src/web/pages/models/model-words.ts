@@ -10,6 +10,7 @@ const FEATURES: ReadonlyArray<readonly [string, string]> = [
   ['dimensions', 'custom dimensions'],
   ['edit', 'image editing'],
   ['mask', 'masks'],
+  ['needs_mask', 'masked edits only'],
   ['instructions', 'instructions'],
   ['speed', 'speed'],
 ];

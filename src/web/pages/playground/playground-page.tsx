@@ -48,7 +48,8 @@ function Playground({ kind }: { readonly kind: Kind }) {
       <QueryView query={models}>
         {(all) => {
           const [, label, modality] = KINDS.find(([name]) => name === kind) ?? KINDS[0];
-          const offered = all.filter((model) => model.modality === modality);
+          // The playground draws no masks.
+          const offered = all.filter(({ modality: of, features }) => of === modality && features.needs_mask !== true);
           const [first] = offered;
           if (first === undefined) {
             return (
