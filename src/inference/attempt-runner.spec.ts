@@ -79,7 +79,7 @@ function run(
     beginAttempt: () => asked.length + 1,
     noteFailure: () => undefined,
   } as unknown as RequestReservation;
-  const metrics = new RequestMetrics(new Metrics(), new RequestLog('none'));
+  const metrics = new RequestMetrics(new Metrics(), new RequestLog({ logRequests: 'none' }));
   const settings = {
     health,
     metrics,

@@ -44,7 +44,7 @@ function setUp(
     context: { idempotencyKey: key },
     body: { a: 1 },
   } as unknown as InferenceInput;
-  const metrics = new RequestMetrics(new Metrics(), new RequestLog('none'));
+  const metrics = new RequestMetrics(new Metrics(), new RequestLog({ logRequests: 'none' }));
   const execution = new IdempotentExecution(admission, idempotency, {} as ResponseStore, metrics);
   return { steps, outcome: execution.admitOrReplay(input) };
 }

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { SchedulingModule } from '../core/scheduling/scheduling.module';
 import { SecretsModule } from '../core/secrets/secrets.module';
 import { BillingModule } from '../billing/billing.module';
@@ -42,11 +41,7 @@ import { UnaryInferenceService } from './unary-inference.service';
     ReasoningVaults,
     RequestAdmission,
     RequestExplainer,
-    {
-      provide: RequestLog,
-      inject: [APP_CONFIG],
-      useFactory: ({ logRequests }: AppConfig) => new RequestLog(logRequests),
-    },
+    RequestLog,
     RequestMetrics,
     RouteExplainer,
     RoutePlanner,

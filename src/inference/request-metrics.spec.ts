@@ -36,7 +36,7 @@ const STREAM = {
 
 async function samplesAfter(record: (requests: RequestMetrics) => void): Promise<string[]> {
   const metrics = new Metrics();
-  record(new RequestMetrics(metrics, new RequestLog('none')));
+  record(new RequestMetrics(metrics, new RequestLog({ logRequests: 'none' })));
   return (await renderMetrics(metrics.registry)).split('\n');
 }
 
@@ -44,7 +44,7 @@ describe('an admitted request', () => {
   it('whose caller names a trace has its id in the log', () => {
     const write = jest.spyOn(Logger.prototype, 'log').mockReturnValue(undefined);
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';
-    new RequestMetrics(new Metrics(), new RequestLog('all')).recordEnd({
+    new RequestMetrics(new Metrics(), new RequestLog({ logRequests: 'all' })).recordEnd({
       ...STREAM,
       context: { trace: null, traceparent },
     });
@@ -106,7 +106,7 @@ describe('the cost of all observations of a stream', () => {
   const LIMIT_MICROSECONDS = 6;
 
   it(`is at most ${LIMIT_MICROSECONDS} µs of CPU`, () => {
-    const requests = new RequestMetrics(new Metrics(), new RequestLog('none'));
+    const requests = new RequestMetrics(new Metrics(), new RequestLog({ logRequests: 'none' }));
     const microseconds = Array.from({ length: ROUNDS }, () => {
       const before = process.cpuUsage();
       for (let index = 0; index < STREAMS_PER_ROUND; index++) {
@@ -132,7 +132,7 @@ describe('LOG_REQUESTS', () => {
     ['all', OUTCOMES],
   ] as const)('%s writes request_ended for %j', (mode, expected) => {
     const write = jest.spyOn(Logger.prototype, 'log').mockReturnValue(undefined);
-    const log = new RequestLog(mode);
+    const log = new RequestLog({ logRequests: mode });
     for (const outcome of OUTCOMES) log.write(outcome, () => ({ request_id: 'req_1' }) as EndedFields);
     const lines = write.mock.calls.map(([line]) => line as { event: string; outcome: string; request_id: string });
     expect(lines.map(({ outcome }) => outcome)).toEqual(expected);

@@ -1,5 +1,5 @@
-import { Injectable, Logger } from '@nestjs/common';
-import type { AppConfig } from '../core/config/app-config';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { FinishResult, UsageRecord } from '../billing/ledger/money.types';
 import { ERROR_CATALOG, type ErrorCode, type ErrorType } from '../core/errors/catalog';
 import { Metrics } from '../core/observability/metrics/catalogue';
@@ -67,8 +67,13 @@ const FAILURES: ReadonlySet<string> = new Set<ErrorType>(['internal_error', 'pro
 const logger = new Logger('Requests');
 
 /** Writes one line `request_ended` for the requests that `LOG_REQUESTS` selects; for an `internal_error` always. */
+@Injectable()
 export class RequestLog {
-  constructor(private readonly mode: AppConfig['logRequests']) {}
+  private readonly mode: AppConfig['logRequests'];
+
+  constructor(@Inject(APP_CONFIG) { logRequests }: Pick<AppConfig, 'logRequests'>) {
+    this.mode = logRequests;
+  }
 
   /** @param fields called only when there is a line to write */
   write(outcome: string, fields: () => EndedFields): void {

@@ -39,7 +39,7 @@ async function settle(kind: Pick<InferenceInput, 'streamed' | 'allOrNothing'>): 
     clock,
     openRequestReservations,
     {} as TokenRatios,
-    new RequestMetrics(new Metrics(), new RequestLog('none')),
+    new RequestMetrics(new Metrics(), new RequestLog({ logRequests: 'none' })),
     null,
   );
   await meter.settle({ usage: NO_USAGE, usageEstimated: false, costMicro: 7n });
@@ -73,7 +73,7 @@ describe("a vendor's bill", () => {
       clock,
       new InFlight(),
       {} as TokenRatios,
-      new RequestMetrics(new Metrics(), new RequestLog('none')),
+      new RequestMetrics(new Metrics(), new RequestLog({ logRequests: 'none' })),
       null,
     );
     reservation.beginAttempt(candidate as unknown as Candidate);

@@ -1,7 +1,6 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { SecretsModule } from '../core/secrets/secrets.module';
-import { OutboundClient } from '../core/outbound/outbound-client';
 import { OutboundModule } from '../core/outbound/outbound.module';
 import { QueueModule } from '../core/queue/queue.module';
 import { WebhookLogRepository } from './webhook-log.repository';
@@ -13,18 +12,7 @@ import { WEBHOOK_QUEUE, WebhookWakeUps } from './webhook-wake-ups';
 /** Webhook secrets and the delivery log, for delivering processes and for the dashboard. */
 @Module({
   imports: [BullModule.registerQueue({ name: WEBHOOK_QUEUE }), OutboundModule, QueueModule, SecretsModule],
-  providers: [
-    WebhookLogRepository,
-    {
-      provide: WebhookLogService,
-      inject: [WebhookLogRepository, OutboundClient, WebhookWakeUps],
-      useFactory: (repository: WebhookLogRepository, outbound: OutboundClient, wakeUps: WebhookWakeUps) =>
-        new WebhookLogService(repository, outbound, (id) => wakeUps.wake(id)),
-    },
-    WebhookSecretRepository,
-    WebhookSecretService,
-    WebhookWakeUps,
-  ],
+  providers: [WebhookLogRepository, WebhookLogService, WebhookSecretRepository, WebhookSecretService, WebhookWakeUps],
   exports: [WebhookLogService, WebhookSecretService, WebhookWakeUps],
 })
 export class WebhookLogModule {}

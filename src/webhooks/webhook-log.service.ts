@@ -1,3 +1,4 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { recordAudit } from '../core/database/audit-log';
 import type { Actor } from '../core/types/actor';
 import { GatewayError } from '../core/errors/gateway-error';
@@ -9,6 +10,7 @@ import {
   type WebhookDelivery,
   WebhookLogRepository,
 } from './webhook-log.repository';
+import { WebhookWakeUps } from './webhook-wake-ups';
 
 /** Per organization and minute. */
 const MAX_TESTS = 10;
@@ -19,12 +21,12 @@ const MAX_ATTEMPTS = 1_000;
 export const NO_DELIVERY = 'There is no such webhook delivery.';
 
 /** The delivery log of an organization, redelivery and test webhooks. */
+@Injectable()
 export class WebhookLogService {
-  /** @param wake wakes a process for a delivery; never rejects */
   constructor(
     private readonly repository: WebhookLogRepository,
     private readonly outbound: OutboundClient,
-    private readonly wake: (id: string) => Promise<void>,
+    @Inject(WebhookWakeUps) private readonly wakeUps: Pick<WebhookWakeUps, 'wake'>,
   ) {}
 
   /** Newest first. @throws GatewayError `validation_failed` for an invalid cursor */
@@ -73,7 +75,7 @@ export class WebhookLogService {
       });
       return again;
     });
-    await this.wake(redelivered.id);
+    await this.wakeUps.wake(redelivered.id);
     return redelivered;
   }
 
@@ -104,7 +106,7 @@ export class WebhookLogService {
       });
       return delivery;
     });
-    await this.wake(test.id);
+    await this.wakeUps.wake(test.id);
     return test;
   }
 }

@@ -1,5 +1,6 @@
-import type { DataSource } from 'typeorm';
-import type { Clock } from '../../core/time/clock';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { decodeCursor } from '../../core/types/cursor';
 import type { Micro } from '../../core/types/micro';
 import { textOfTime, toPage, type Page, type PageRequest } from '../../core/types/page';
@@ -70,10 +71,11 @@ const STATUS_CONDITIONS: Readonly<Record<ApiKeyStatus, string>> = {
 };
 
 /** Keys as the dashboard shows them, with their usage. */
+@Injectable()
 export class ApiKeyReader {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly clock: Clock,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /**

@@ -1,4 +1,5 @@
-import type { DataSource } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { isModalityGroup, modalitiesOf } from '../../core/types/modality';
 import { mayActAs, ROLES, type Role } from '../../core/types/role';
 import { AllowedIps } from '../../core/types/allowed-ips';
@@ -54,6 +55,7 @@ const FIND_FOR_MEMBER = `${columns('k.expires_at')}
 const DEVELOPERS = ROLES.filter((role) => mayActAs(role, 'developer'));
 
 /** Reads keys for authentication. */
+@Injectable()
 export class ApiKeyRepository {
   constructor(private readonly dataSource: DataSource) {}
 

@@ -1,10 +1,11 @@
-import { IsNull, MoreThan, type DataSource, type EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { IsNull, MoreThan, DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import { digestApiKey, generateApiKey, toDisplayParts } from './api-key';
 import { publishKeyInvalidation, type KeyInvalidationTransport } from './key-invalidation';
 import { AccountQueue } from '../../core/concurrency/account-queue';
 import type { Actor } from '../../core/types/actor';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { uuidV7 } from '../../core/types/ids';
 import { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
@@ -20,6 +21,8 @@ import {
 } from './api-key-settings';
 import { changedFields } from '../../core/database/changed-fields';
 import { lockOrganization, organizationNotFound, requireActive, requireRole } from '../organization-access';
+import { REDIS } from '../../core/redis/redis.module';
+import { API_KEY_PEPPER } from './api-key-pepper';
 
 const MAX_GRACE_SECONDS = 30 * 24 * 3600;
 
@@ -39,15 +42,16 @@ export interface RotatedApiKey extends IssuedApiKey {
  * who is no longer a developer. Each change is written to the audit log, takes effect in every process within a second,
  * and returns the updated key.
  */
+@Injectable()
 export class ApiKeyService {
   /** A flood of new keys for one organization waits here instead of holding database connections. */
   private readonly keyChanges: AccountQueue;
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly transport: KeyInvalidationTransport,
-    private readonly clock: Clock,
-    private readonly pepper: string,
+    @Inject(REDIS) private readonly transport: KeyInvalidationTransport,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(API_KEY_PEPPER) private readonly pepper: string,
   ) {
     this.keyChanges = new AccountQueue(clock);
   }

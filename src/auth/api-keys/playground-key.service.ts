@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import type { DataSource, EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AccountQueue } from '../../core/concurrency/account-queue';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { recordAudit } from '../../core/database/audit-log';
 import { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
 import { PlaygroundSecretEntity } from '../../core/database/entities/playground-secret.entity';
 import { UserSessionEntity } from '../../core/database/entities/user-session.entity';
 import { GatewayError } from '../../core/errors/gateway-error';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import type { Actor } from '../../core/types/actor';
 import { uuidV7 } from '../../core/types/ids';
 import type { Micro } from '../../core/types/micro';
 import { lockOrganization, requireActive, requireRole } from '../organization-access';
 import { digestApiKey, generateApiKey, toDisplayParts } from './api-key';
+import { API_KEY_PEPPER } from './api-key-pepper';
 import { insertApiKey } from './api-key-rows';
 import { parseApiKeySettings } from './api-key-settings';
 
@@ -46,18 +49,22 @@ export interface IssuedPlaygroundKey {
  * Issues the keys with which pages of the dashboard call `/v1`. Each user has one API key per organization for them, so
  * that its budget holds over all tabs and days; the secrets come and go. `ApiKeyRepository` decides when they work.
  */
+@Injectable()
 export class PlaygroundKeyService {
   private readonly issues: AccountQueue;
+  private readonly dailyBudgetMicro: Micro;
+  /** Of sessions: using a key does not count as use of its session, so it lasts no longer. */
+  private readonly sessionIdleMs: number;
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly clock: Clock,
-    private readonly pepper: string,
-    private readonly dailyBudgetMicro: Micro,
-    /** The idle timeout of sessions: using a key does not count as use of its session, so it lasts no longer. */
-    private readonly sessionIdleMs: number,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(API_KEY_PEPPER) private readonly pepper: string,
+    @Inject(APP_CONFIG) { dashboard }: Pick<AppConfig, 'dashboard'>,
   ) {
     this.issues = new AccountQueue(clock);
+    this.dailyBudgetMicro = BigInt(dashboard.playgroundDailyBudgetMicro);
+    this.sessionIdleMs = dashboard.sessions.idleMs;
   }
 
   /** @throws GatewayError `not_found`, `forbidden`, `unauthenticated`, `conflict` while the organization is suspended. */

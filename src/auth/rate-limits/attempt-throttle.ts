@@ -1,9 +1,10 @@
-import { Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { RedisClient } from '../../core/redis/redis-client';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { uuidV7 } from '../../core/types/ids';
 import type { AttemptLog } from './attempt-log';
+import { REDIS } from '../../core/redis/redis.module';
 
 /** A permitted attempt, already counted. */
 export interface Attempt {
@@ -51,14 +52,15 @@ const logger = new Logger('AttemptThrottle');
  * Counts attempts before they are made, so that concurrent ones cannot exceed a limit. Processes share the counts through
  * Redis; while it is down, each process counts locally and never fails open.
  */
+@Injectable()
 export class AttemptThrottle {
   private readonly local = new LocalAttempts();
   /** Whether the fallback was logged already; reset once Redis counts again. */
   private isLocal = false;
 
   constructor(
-    private readonly redis: AttemptStore,
-    private readonly clock: Clock,
+    @Inject(REDIS) private readonly redis: AttemptStore,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /** @throws GatewayError `rate_limited` with the seconds until every log has room. */

@@ -125,7 +125,7 @@ function changeUser(change: (users: UserAdministrationService) => Promise<UserAc
 }
 
 function usersOf({ config, clock, dataSource }: CliContext): UserAdministrationService {
-  const sessions = new SessionService(dataSource, clock, config.dashboard.sessions);
+  const sessions = new SessionService(dataSource, clock, config);
   return new UserAdministrationService(dataSource, clock, new PasswordHasher(), sessions);
 }
 

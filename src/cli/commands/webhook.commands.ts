@@ -96,9 +96,9 @@ function withWebhooks(
     await organizations.require(organizationId);
     return work(
       // Sends no wake-up: delivering processes find the delivery within a second.
-      new WebhookLogService(new WebhookLogRepository(dataSource), new GuardedClient(config.outbound), () =>
-        Promise.resolve(),
-      ),
+      new WebhookLogService(new WebhookLogRepository(dataSource), new GuardedClient(config.outbound), {
+        wake: () => Promise.resolve(),
+      }),
       context,
     );
   });

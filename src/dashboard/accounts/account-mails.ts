@@ -1,12 +1,14 @@
-import type { AppConfig } from '../../core/config/app-config';
+import { Inject, Injectable } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { dashboardLink } from '../../core/mail/dashboard-link';
-import type { Mail, Mailer } from '../../core/mail/mailer';
+import { type Mail, Mailer } from '../../core/mail/mailer';
 
 /** Mails about accounts. They contain no text that a sender can choose, so they cannot be abused for advertising. */
+@Injectable()
 export class AccountMails {
   constructor(
     private readonly mailer: Mailer,
-    private readonly config: AppConfig,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
   ) {}
 
   /** @throws GatewayError `not_configured` */

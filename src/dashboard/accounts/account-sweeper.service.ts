@@ -1,7 +1,7 @@
-import { Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Cron, CronExpression } from '@nestjs/schedule';
-import type { DataSource } from 'typeorm';
-import type { Clock } from '../../core/time/clock';
+import { DataSource } from 'typeorm';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 
 /** Maximum age of an account with an unverified e-mail. */
@@ -11,12 +11,13 @@ const UNVERIFIED_MS = 30 * 24 * 3_600_000;
  * Deletes expired sessions and tokens, and accounts that were never verified: their addresses may belong to people who
  * never signed up.
  */
+@Injectable()
 export class AccountSweeperService {
   private readonly logger = new Logger(AccountSweeperService.name);
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly clock: Clock,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @Cron(CronExpression.EVERY_HOUR, scheduled('accounts'))

@@ -1,11 +1,13 @@
+import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
 import { UserAccountEntity } from '../../core/database/entities/user-account.entity';
-import type { OrganizationService } from '../organizations/organization.service';
-import type { UserTokenService } from './user-token.service';
+import { OrganizationService } from '../organizations/organization.service';
+import { UserTokenService } from './user-token.service';
 
 /** Completes a verification, by any proof that the user reads the mailbox: verification token, reset token or invitation. */
+@Injectable()
 export class EmailVerification {
   constructor(
     private readonly organizations: OrganizationService,

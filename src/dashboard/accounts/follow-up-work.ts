@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { GatewayError } from '../../core/errors/gateway-error';
 
@@ -21,16 +21,15 @@ const logger = new Logger('FollowUpWork');
  * Runs work after the response, because its duration would reveal whether an account exists. Pending work is in memory
  * only: after a crash the user requests it again, as with a lost mail. Work that fails with `rate_limited` is dropped.
  */
+@Injectable()
 export class FollowUpWork implements OnApplicationShutdown {
   private readonly runAlone = pLimit(1);
   private readonly pending = new Set<Promise<void>>();
   private delays = new AbortController();
 
-  constructor(private readonly maxPending = MAX_PENDING) {}
-
   /** @throws GatewayError `service_unavailable` when too much is pending. */
   assertRoom(): void {
-    if (this.pending.size < this.maxPending) return;
+    if (this.pending.size < MAX_PENDING) return;
     throw new GatewayError('service_unavailable', 'Too many account requests are pending. Retry shortly.', {
       retryAfterSeconds: 1,
     });

@@ -1,17 +1,19 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
-import type { Metrics } from '../../core/observability/metrics/catalogue';
-import type { Clock } from '../../core/time/clock';
+import { Metrics } from '../../core/observability/metrics/catalogue';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { parseEmailAddress } from '../../core/types/email-address';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { UserAccountEntity } from '../../core/database/entities/user-account.entity';
 import { loginLogsOf } from './attempt-logs';
-import type { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
-import type { PasswordHasher } from './password-hasher';
-import type { IssuedSession, SessionOrigin, SessionService } from './session.service';
-import type { SignInHistoryStore } from './sign-in-history';
+import { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
+import { PasswordHasher } from './password-hasher';
+import { type IssuedSession, type SessionOrigin, SessionService } from './session.service';
+import { SignInHistoryStore } from './sign-in-history';
 import { asUser, findUserToJudge, lockUser } from './user-rows';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 
 export interface Login {
   readonly user: UserAccountEntity;
@@ -22,15 +24,16 @@ export interface Login {
  * Creates a session from e-mail and password. Without the right password a caller learns nothing: an e-mail without an
  * account gets the same response after the same time, and is throttled in the same way.
  */
+@Injectable()
 export class LoginService {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly clock: Clock,
+    @Inject(CLOCK) private readonly clock: Clock,
     private readonly hasher: PasswordHasher,
     private readonly sessions: SessionService,
     private readonly throttle: AttemptThrottle,
     private readonly history: SignInHistoryStore,
-    private readonly attemptsPerAddress: number,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'dashboard'>,
     private readonly metrics: Metrics,
   ) {}
 
@@ -68,7 +71,7 @@ export class LoginService {
     { address }: Actor,
   ): Promise<{ readonly user: UserAccountEntity; readonly isOutdated: boolean }> {
     const history = await this.history.find(emailKey, address);
-    const { pair, others } = loginLogsOf(emailKey, address, history, this.attemptsPerAddress);
+    const { pair, others } = loginLogsOf(emailKey, address, history, this.config.dashboard.attemptsPerAddress);
     const logs = [pair, ...others];
     const attempt = await this.throttle.take(logs);
     const judged = await this.judge(emailKey, password).catch(async (error: unknown) => {

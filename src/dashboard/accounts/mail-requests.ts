@@ -1,24 +1,28 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
 import { parseEmailAddress } from '../../core/types/email-address';
 import { mailLogOfAddress, mailLogOfUser, mailLogsOfEmail, type MailPurpose } from './attempt-logs';
 import { networkOf } from '../../auth/rate-limits/attempt-log';
-import type { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
+import { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 
 /**
  * Limits the mails that a caller can cause to any address. An address is limited by the mails sent to it, per purpose and
  * sender; requests count only towards the network that they come from.
  */
+@Injectable()
 export class MailRequests {
   constructor(
     private readonly throttle: AttemptThrottle,
-    private readonly attemptsPerAddress: number,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'dashboard'>,
   ) {}
 
   /** Counts a request of an anonymous visitor towards the network. @throws GatewayError `rate_limited`. */
   async countRequest({ address }: Actor): Promise<void> {
-    if (address !== null) await this.throttle.take([mailLogOfAddress(address, this.attemptsPerAddress)]);
+    if (address !== null)
+      await this.throttle.take([mailLogOfAddress(address, this.config.dashboard.attemptsPerAddress)]);
   }
 
   /**

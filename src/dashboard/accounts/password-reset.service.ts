@@ -1,25 +1,27 @@
-import type { DataSource } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { parseEmailAddress } from '../../core/types/email-address';
 import { UserAccountEntity } from '../../core/database/entities/user-account.entity';
-import type { AccountMails } from './account-mails';
-import type { EmailVerification } from './email-verification';
-import type { FollowUpWork } from './follow-up-work';
-import { recordRequest, type MailRequests } from './mail-requests';
-import type { PasswordHasher } from './password-hasher';
+import { AccountMails } from './account-mails';
+import { EmailVerification } from './email-verification';
+import { FollowUpWork } from './follow-up-work';
+import { recordRequest, MailRequests } from './mail-requests';
+import { PasswordHasher } from './password-hasher';
 import { parseNewPassword } from './password-rules';
-import type { SessionService } from './session.service';
-import type { SignInHistoryStore } from './sign-in-history';
-import type { UserTokenService } from './user-token.service';
+import { SessionService } from './session.service';
+import { SignInHistoryStore } from './sign-in-history';
+import { UserTokenService } from './user-token.service';
 import { asUser, findUserId, lockUser } from './user-rows';
 
 /** Resets a password by a token that is mailed to the account. */
+@Injectable()
 export class PasswordResetService {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly clock: Clock,
+    @Inject(CLOCK) private readonly clock: Clock,
     private readonly hasher: PasswordHasher,
     private readonly tokens: UserTokenService,
     private readonly sessions: SessionService,

@@ -1,19 +1,20 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import type { Actor } from '../../core/types/actor';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { parseEmailAddress, type EmailAddress } from '../../core/types/email-address';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { uuidV7 } from '../../core/types/ids';
 import { UserAccountEntity } from '../../core/database/entities/user-account.entity';
 import { parseDisplayName } from '../organizations/display-name';
-import type { InvitationService } from '../organizations/invitation.service';
-import type { AccountMails } from './account-mails';
-import type { EmailVerification } from './email-verification';
-import type { FollowUpWork } from './follow-up-work';
-import { recordRequest, type MailRequests } from './mail-requests';
-import type { PasswordHasher } from './password-hasher';
+import { InvitationService } from '../organizations/invitation.service';
+import { AccountMails } from './account-mails';
+import { EmailVerification } from './email-verification';
+import { FollowUpWork } from './follow-up-work';
+import { recordRequest, MailRequests } from './mail-requests';
+import { PasswordHasher } from './password-hasher';
 import { parseNewPassword } from './password-rules';
-import type { UserTokenService } from './user-token.service';
+import { UserTokenService } from './user-token.service';
 import { asUser, findUserId, lockUser } from './user-rows';
 
 export interface Registration {
@@ -48,10 +49,11 @@ const NO_PASSWORD = 'none';
  * owner gets a mail in either case. An unverified account can do nothing. When an e-mail is registered several times before
  * it is verified, all of those passwords are void, and the owner of the mailbox sets a new one.
  */
+@Injectable()
 export class RegistrationService {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly clock: Clock,
+    @Inject(CLOCK) private readonly clock: Clock,
     private readonly hasher: PasswordHasher,
     private readonly tokens: UserTokenService,
     private readonly verification: EmailVerification,

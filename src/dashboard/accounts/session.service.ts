@@ -1,12 +1,13 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, MoreThan, type EntityManager } from 'typeorm';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { uuidV7 } from '../../core/types/ids';
 import type { Role } from '../../core/types/role';
 import { digestToken, generateToken, hasTokenShape } from '../../core/secrets/secret-token';
 import { UserSessionEntity } from '../../core/database/entities/user-session.entity';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 
-export interface SessionLifetimes {
+interface SessionLifetimes {
   /** Idle timeout. */
   readonly idleMs: number;
   /** Absolute lifetime, regardless of use. */
@@ -74,14 +75,16 @@ interface FoundRow {
 /** Creates, verifies and ends sessions. Each check reads the database, so an ended session is invalid at once everywhere. */
 @Injectable()
 export class SessionService {
+  private readonly lifetimes: SessionLifetimes;
   private readonly touchAfterMs: number;
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly clock: Clock,
-    private readonly lifetimes: SessionLifetimes,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(APP_CONFIG) { dashboard }: Pick<AppConfig, 'dashboard'>,
   ) {
-    this.touchAfterMs = Math.min(LONGEST_TOUCH_MS, lifetimes.idleMs * TOUCH_SHARE);
+    this.lifetimes = dashboard.sessions;
+    this.touchAfterMs = Math.min(LONGEST_TOUCH_MS, this.lifetimes.idleMs * TOUCH_SHARE);
   }
 
   /** Creates a session with a new token; never adopts a token that the client sends. */

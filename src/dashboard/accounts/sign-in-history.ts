@@ -1,17 +1,20 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { RedisClient } from '../../core/redis/redis-client';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { uuidV7 } from '../../core/types/ids';
 import { digest, networkOf } from '../../auth/rate-limits/attempt-log';
 import { LOGIN_WINDOW_MS, type SignInHistory } from './attempt-logs';
+import { REDIS } from '../../core/redis/redis.module';
 
 const KNOWN_NETWORK_MS = 30 * 24 * 3_600_000;
 const NONE: SignInHistory = { isKnownNetwork: false, resetId: null };
 
 /** Stores in Redis the networks that accounts signed in from, and recent password resets. Empty while Redis is down. */
+@Injectable()
 export class SignInHistoryStore {
   constructor(
-    private readonly redis: Pick<RedisClient, 'get' | 'set'>,
-    private readonly clock: Clock,
+    @Inject(REDIS) private readonly redis: Pick<RedisClient, 'get' | 'set'>,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /** Never throws. */

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { DataSource, EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { parseEmailAddress } from '../../core/types/email-address';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { uuidV7 } from '../../core/types/ids';
@@ -12,9 +13,9 @@ import { OrganizationEntity } from '../../core/database/entities/organization.en
 import { UserAccountEntity, type UserStatus } from '../../core/database/entities/user-account.entity';
 import { UserTokenEntity } from '../../core/database/entities/user-token.entity';
 import { parseDisplayName } from '../organizations/display-name';
-import type { PasswordHasher } from './password-hasher';
+import { PasswordHasher } from './password-hasher';
 import { parseNewPassword } from './password-rules';
-import type { SessionService } from './session.service';
+import { SessionService } from './session.service';
 import { lockUser, userNotFound } from './user-rows';
 
 export interface NewUser {
@@ -33,10 +34,11 @@ export function generatePassword(): string {
 }
 
 /** Account administration by operators. */
+@Injectable()
 export class UserAdministrationService {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly clock: Clock,
+    @Inject(CLOCK) private readonly clock: Clock,
     private readonly hasher: PasswordHasher,
     private readonly sessions: SessionService,
   ) {}

@@ -1,5 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { uuidV7 } from '../../core/types/ids';
 import { digestToken, generateToken, hasTokenShape } from '../../core/secrets/secret-token';
@@ -14,8 +15,9 @@ const LIFETIME_MS: Readonly<Record<UserTokenPurpose, number>> = {
 };
 
 /** Single-use tokens in mails, which prove access to the mailbox. Per purpose only the newest token is valid. */
+@Injectable()
 export class UserTokenService {
-  constructor(private readonly clock: Clock) {}
+  constructor(@Inject(CLOCK) private readonly clock: Clock) {}
 
   /** Issues a token for a mail and ends earlier ones of the same purpose. */
   async issue(manager: EntityManager, userId: string, purpose: UserTokenPurpose): Promise<string> {

@@ -1,4 +1,5 @@
-import type { DataSource } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
 import { GatewayError } from '../../core/errors/gateway-error';
@@ -7,11 +8,11 @@ import type { Role } from '../../core/types/role';
 import { UserAccountEntity } from '../../core/database/entities/user-account.entity';
 import { UserTokenEntity } from '../../core/database/entities/user-token.entity';
 import { parseDisplayName } from '../organizations/display-name';
-import type { AccountMails } from './account-mails';
-import { invalidCredentials, type LoginService } from './login.service';
-import type { PasswordHasher } from './password-hasher';
+import { AccountMails } from './account-mails';
+import { invalidCredentials, LoginService } from './login.service';
+import { PasswordHasher } from './password-hasher';
 import { parseNewPassword } from './password-rules';
-import type { IssuedSession, SessionOrigin, SessionService } from './session.service';
+import { type IssuedSession, type SessionOrigin, SessionService } from './session.service';
 import { requireLockedUser, userNotFound } from './user-rows';
 
 /** A membership, as the organization picker shows it. */
@@ -28,6 +29,7 @@ const FIND_MEMBERSHIPS = `
    WHERE m.user_id = $1 ORDER BY m.created_at, o.id LIMIT 100`;
 
 /** Operations of signed-in users on their accounts. */
+@Injectable()
 export class UserService {
   constructor(
     private readonly dataSource: DataSource,

@@ -1,6 +1,4 @@
 import { Module } from '@nestjs/common';
-import type { RedisClient } from '../../core/redis/redis-client';
-import { DataSource } from 'typeorm';
 import { AccountsModule } from '../accounts/accounts.module';
 import { UserDirectoryService } from '../accounts/user-directory.service';
 import { BalanceAdjustmentService } from '../../billing/ledger/ledger.service';
@@ -14,7 +12,6 @@ import { OperatorOrganizationService } from '../organizations/operator-organizat
 import { OrganizationsModule } from '../organizations/organizations.module';
 import { PaymentsModule } from '../../billing/payments/payments.module';
 import { ProvidersModule } from '../../providers/providers.module';
-import { REDIS } from '../../core/redis/redis.module';
 import { ProviderAdminService } from '../../models/routing/provider-admin.service';
 import { RoutingModule } from '../../models/routing/routing.module';
 import { OperatorActivityController } from './operator-activity.controller';
@@ -57,11 +54,7 @@ import { OperatorUsersController } from './operator-users.controller';
     JobSummaryRepository,
     ProviderAdminService,
     UserDirectoryService,
-    {
-      provide: OperatorOrganizationService,
-      inject: [DataSource, REDIS],
-      useFactory: (dataSource: DataSource, redis: RedisClient) => new OperatorOrganizationService(dataSource, redis),
-    },
+    OperatorOrganizationService,
   ],
 })
 export class OperatorModule {}

@@ -1,4 +1,5 @@
-import type { DataSource } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import type { ActorKind } from '../../core/types/actor';
 import { decodeCursor } from '../../core/types/cursor';
 import { type Aged, toPage, textOfTime, type Page, type PageRequest } from '../../core/types/page';
@@ -60,6 +61,7 @@ const FIND_FOR_STAFF = findSql(OF_ORGANIZATION, 'true');
 const FIND_OF_PLATFORM = findSql('e.organization_id IS NULL AND $1::uuid IS NULL', 'true');
 
 /** The audit logs of the organizations and of the platform. */
+@Injectable()
 export class AuditLogReader {
   constructor(private readonly dataSource: DataSource) {}
 

@@ -1,18 +1,21 @@
-import type { DataSource } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { digestToken, hasTokenShape } from '../../core/secrets/secret-token';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { invitationLogOfAddress } from '../accounts/attempt-logs';
-import type { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
+import { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
 import { findOffer, type OfferedInvitation } from './invitation.repository';
 import { invitationNotFound } from './invitation.service';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 
 /** Shows invitations to holders of their tokens, who may not have an account yet. Limits guesses like failed logins. */
+@Injectable()
 export class InvitationPreviewService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly throttle: AttemptThrottle,
-    private readonly clock: Clock,
-    private readonly attemptsPerAddress: number,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'dashboard'>,
   ) {}
 
   /**
@@ -20,7 +23,7 @@ export class InvitationPreviewService {
    * @throws GatewayError `not_found` as accepting the invitation does; `rate_limited` after too many wrong tokens.
    */
   async preview(token: string, address: string | null): Promise<OfferedInvitation> {
-    const logs = [invitationLogOfAddress(address, this.attemptsPerAddress)];
+    const logs = [invitationLogOfAddress(address, this.config.dashboard.attemptsPerAddress)];
     const attempt = await this.throttle.take(logs);
     const offer = await this.find(token).catch(async (error: unknown) => {
       // The caller has learned nothing, so this was not an attempt.

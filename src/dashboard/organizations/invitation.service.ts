@@ -1,7 +1,8 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { decodeCursor } from '../../core/types/cursor';
 import { parseEmailAddress } from '../../core/types/email-address';
 import { GatewayError } from '../../core/errors/gateway-error';
@@ -11,7 +12,8 @@ import { digestToken, generateToken, hasTokenShape } from '../../core/secrets/se
 import { toPage, type Page, type PageRequest } from '../../core/types/page';
 import { OrganizationInvitationEntity } from '../../core/database/entities/organization-invitation.entity';
 import { OrganizationMemberEntity } from '../../core/database/entities/organization-member.entity';
-import type { Mail, Mailer } from '../../core/mail/mailer';
+import { dashboardLink } from '../../core/mail/dashboard-link';
+import { type Mail, Mailer } from '../../core/mail/mailer';
 import { quotedName } from '../../core/mail/quoted-name';
 import {
   deleteInvitation,
@@ -23,6 +25,7 @@ import {
 } from './invitation.repository';
 import { requireAuthority } from './member.service';
 import { lockOrganization } from '../../auth/organization-access';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 
 /** Limits unsolicited mails. */
 const MAX_INVITATIONS_PER_ORGANIZATION = 100;
@@ -40,13 +43,13 @@ export interface Acceptance {
  * Invitations by mail: a single-use token, valid for seven days, makes the owner of the address a member. Only the digest of
  * the token is stored.
  */
+@Injectable()
 export class InvitationService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly mailer: Mailer,
-    private readonly clock: Clock,
-    /** URL of the page that accepts an invitation. */
-    private readonly linkTo: (token: string) => string,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
   ) {}
 
   /** Newest first, including expired ones. @throws GatewayError `validation_failed` for an invalid cursor. */
@@ -151,7 +154,7 @@ export class InvitationService {
       text: [
         `You are invited to the organization ${quotedName(organizationName)} with the role ${role}.`,
         `To accept, open this link within seven days and sign in, or register, as ${email}:`,
-        this.linkTo(token),
+        dashboardLink(this.config, 'accept-invitation', token),
         'If you did not expect this invitation, ignore this mail.',
       ].join('\n\n'),
     };

@@ -1,4 +1,5 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
 import { decodeCursor } from '../../core/types/cursor';
@@ -14,6 +15,7 @@ import { lockOrganization, requireRole } from '../../auth/organization-access';
  * Members of organizations and their roles. Changes of one organization are serialized, so that it always has an owner, and
  * a revoked role grants nothing to later changes.
  */
+@Injectable()
 export class MemberService {
   constructor(private readonly dataSource: DataSource) {}
 

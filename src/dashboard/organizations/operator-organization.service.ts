@@ -1,4 +1,5 @@
-import type { DataSource } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import { publishKeyInvalidation, type KeyInvalidationTransport } from '../../auth/api-keys/key-invalidation';
 import type { Actor } from '../../core/types/actor';
@@ -26,6 +27,7 @@ import {
 } from './operator-organization.repository';
 import { updateMonthlyLimit } from './organization-account.repository';
 import { lockOrganization, organizationNotFound } from '../../auth/organization-access';
+import { REDIS } from '../../core/redis/redis.module';
 
 /** An organization as operators see it. */
 export interface OrganizationSummary {
@@ -58,10 +60,11 @@ export interface OrganizationLimitChanges {
 }
 
 /** Administration of all organizations by operators. */
+@Injectable()
 export class OperatorOrganizationService {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly transport: KeyInvalidationTransport,
+    @Inject(REDIS) private readonly transport: KeyInvalidationTransport,
   ) {}
 
   /** Newest first. @throws GatewayError `validation_failed` for an invalid cursor. */

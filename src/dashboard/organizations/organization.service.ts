@@ -3,12 +3,13 @@
  * Every change is in the audit log, and is committed before it is published, so that no process reads the old state after an
  * invalidation.
  */
-import type { DataSource, EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import { publishKeyInvalidation, type KeyInvalidationTransport } from '../../auth/api-keys/key-invalidation';
 import { AccountQueue } from '../../core/concurrency/account-queue';
 import type { Actor } from '../../core/types/actor';
-import type { Clock } from '../../core/time/clock';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { decodeCursor } from '../../core/types/cursor';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { uuidV7 } from '../../core/types/ids';
@@ -24,6 +25,7 @@ import { changedFields } from '../../core/database/changed-fields';
 import { findMonthSpending, openAccount, updateMonthlyLimit } from './organization-account.repository';
 import { lockOrganization, organizationNotFound, requireRole } from '../../auth/organization-access';
 import { findMemberships, type Membership } from './membership.repository';
+import { REDIS } from '../../core/redis/redis.module';
 
 const MAX_OWNED_ORGANIZATIONS = 10;
 
@@ -34,14 +36,15 @@ export interface NewOrganization {
   readonly limits?: Partial<RateLimits>;
 }
 
+@Injectable()
 export class OrganizationService {
   /** Serializes the changes of one owner. */
   private readonly ownerLocks: AccountQueue;
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly transport: KeyInvalidationTransport,
-    private readonly clock: Clock,
+    @Inject(REDIS) private readonly transport: KeyInvalidationTransport,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {
     this.ownerLocks = new AccountQueue(clock);
   }

@@ -1,16 +1,21 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { parseCookie, stringifySetCookie } from 'cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 
 const SECURE_NAME = '__Host-sid';
 /** For plain HTTP, where browsers reject the `__Host-` prefix. */
 const PLAIN_NAME = 'sid';
 
 /** The session cookie. Scripts cannot read it, and other sites send it only with top-level navigation. */
+@Injectable()
 export class SessionCookie {
   readonly name: string;
+  private readonly secure: boolean;
 
-  constructor(private readonly secure: boolean) {
-    this.name = secure ? SECURE_NAME : PLAIN_NAME;
+  constructor(@Inject(APP_CONFIG) { dashboard }: Pick<AppConfig, 'dashboard'>) {
+    this.secure = dashboard.cookieSecure;
+    this.name = this.secure ? SECURE_NAME : PLAIN_NAME;
   }
 
   read({ headers }: FastifyRequest): string | null {

@@ -52,7 +52,7 @@ describe('a requested delivery', () => {
 
   const rules = { allowCidrs: ['127.0.0.1'], denyCidrs: [], denyHosts: [], nat64: false };
   const createLog = (wake: (id: string) => Promise<void>): WebhookLogService =>
-    new WebhookLogService(new WebhookLogRepository(engine.dataSource), new GuardedClient(rules), wake);
+    new WebhookLogService(new WebhookLogRepository(engine.dataSource), new GuardedClient(rules), { wake });
   const sendTest = (log: WebhookLogService) =>
     log.sendTest(organizationId, host.url('/'), uuidV7(systemClock.now()), COMMAND_LINE);
 
