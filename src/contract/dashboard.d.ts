@@ -1875,6 +1875,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/operator/task-leases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List task leases
+         * @description Periodic tasks that one process runs at a time, and the process that has or had the lease of each, by name. The list is
+         *     not paged.
+         */
+        get: operations["listTaskLeases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/": {
         parameters: {
             query?: never;
@@ -4048,6 +4069,27 @@ export interface components {
             data: components["schemas"]["Instance"][];
             next_cursor: components["schemas"]["NextCursor"];
         };
+        TaskLease: {
+            /** @constant */
+            object: "task_lease";
+            /** @description Later versions may add tasks. */
+            task: string;
+            /**
+             * @description Host, process and a random number of the present or else the latest holder; for `money_sweep`, the ID of its instance.
+             *     Null if no process has run the task yet.
+             */
+            owner: string | null;
+            /** @description Whether the owner runs the task now. */
+            held: boolean;
+            /** @description When the lease lapses or has ended; null with `owner`. */
+            until: components["schemas"]["Time"] | null;
+        };
+        TaskLeaseList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["TaskLease"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
     };
     responses: {
         /** @description The request is malformed or does not match this document: `invalid_json`, `ssrf_blocked`, `validation_failed`. */
@@ -4496,6 +4538,8 @@ export type LedgerViolation = components['schemas']['LedgerViolation'];
 export type LedgerAudit = components['schemas']['LedgerAudit'];
 export type Instance = components['schemas']['Instance'];
 export type InstanceList = components['schemas']['InstanceList'];
+export type TaskLease = components['schemas']['TaskLease'];
+export type TaskLeaseList = components['schemas']['TaskLeaseList'];
 export type ResponseBadRequest = components['responses']['BadRequest'];
 export type ResponseForbidden = components['responses']['Forbidden'];
 export type ResponsePayloadTooLarge = components['responses']['PayloadTooLarge'];
@@ -8016,6 +8060,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InstanceList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listTaskLeases: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The leases. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskLeaseList"];
                 };
             };
             401: components["responses"]["Unauthorized"];

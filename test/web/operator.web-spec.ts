@@ -290,6 +290,7 @@ describeJourney('pages of the operator', () => {
       await user.page.getByText('Not all instances run the same version').waitFor();
       expect(await user.page.getByRole('row', { name: id }).getByText('differs').count()).toBe(1);
       expect(await user.page.getByText('differs', { exact: true }).count()).toBe(1);
+      await user.page.getByRole('row', { name: /^Ledger audit/ }).waitFor();
       await user.picture('operator-instances');
     } finally {
       await stage.gateway.rows('DELETE FROM gateway_instance WHERE id = $1', [id]);

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { Injectable } from '@nestjs/common';
 import type { ClientBase, Pool } from 'pg';
+import { DataSource } from 'typeorm';
 
 /** After which another process takes over the task of one that has died. */
 const LEASE_MS = 60_000;
@@ -66,5 +68,29 @@ export async function withTaskLease<Result>(
   } finally {
     clearInterval(timer);
     await pool.query(GIVE_BACK, key).catch(() => undefined);
+  }
+}
+
+/** The lease of a task as operators see it. */
+export interface TaskLeaseState {
+  readonly task: string;
+  /** The present or else the latest holder; `null`: no process has run the task yet. */
+  readonly owner: string | null;
+  readonly held: boolean;
+  /** `null` with `owner`. */
+  readonly until: Date | null;
+}
+
+/** Lists the leases of all tasks. */
+@Injectable()
+export class TaskLeaseDirectory {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** By name. */
+  list(): Promise<TaskLeaseState[]> {
+    return this.dataSource.query<TaskLeaseState[]>(`
+      SELECT name AS task, nullif(owner, '') AS owner, until > clock_timestamp() AS held,
+             CASE WHEN isfinite(until) THEN until END AS until
+        FROM task_lease ORDER BY name`);
   }
 }

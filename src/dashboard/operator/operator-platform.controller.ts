@@ -2,6 +2,7 @@ import { Controller, Get, Inject } from '@nestjs/common';
 import { InstanceDirectoryService, LEASE_LIFETIME_MS } from '../../billing/ledger/instance-lease.service';
 import { LedgerAuditService } from '../../billing/ledger/ledger-audit.service';
 import type { components } from '../../contract/dashboard';
+import { TaskLeaseDirectory } from '../../core/scheduling/task-lease';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { JobSummaryRepository } from '../../media-jobs/job-summary.repository';
 import { ProviderAdminService } from '../../models/routing/provider-admin.service';
@@ -12,7 +13,7 @@ type Schemas = components['schemas'];
 
 const DAY_MS = 86_400_000;
 
-/** Health of the platform: providers, processes, jobs and the ledger audit. */
+/** Health of the platform: providers, processes, periodic tasks, jobs and the ledger audit. */
 @Controller('dashboard/api/operator')
 export class OperatorPlatformController {
   constructor(
@@ -20,6 +21,7 @@ export class OperatorPlatformController {
     private readonly instances: InstanceDirectoryService,
     private readonly audit: LedgerAuditService,
     private readonly jobs: JobSummaryRepository,
+    private readonly leases: TaskLeaseDirectory,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -41,6 +43,19 @@ export class OperatorPlatformController {
       heartbeat_at: heartbeatAt.toISOString(),
       heartbeat_age_ms: heartbeatAgeMs,
       alive: heartbeatAgeMs < LEASE_LIFETIME_MS,
+    }));
+    return { object: 'list', data, next_cursor: null };
+  }
+
+  @Get('task-leases')
+  @Session('operator')
+  async listTaskLeases(): Promise<Schemas['TaskLeaseList']> {
+    const data = (await this.leases.list()).map(({ task, owner, held, until }) => ({
+      object: 'task_lease' as const,
+      task,
+      owner,
+      held,
+      until: until?.toISOString() ?? null,
     }));
     return { object: 'list', data, next_cursor: null };
   }

@@ -4,6 +4,7 @@ import { UserDirectoryService } from '../accounts/user-directory.service';
 import { BalanceAdjustmentService } from '../../billing/ledger/ledger.service';
 import { BillingModule } from '../../billing/billing.module';
 import { UsageModule } from '../../billing/usage/usage.module';
+import { TaskLeaseDirectory } from '../../core/scheduling/task-lease';
 import { InstanceDirectoryService } from '../../billing/ledger/instance-lease.service';
 import { CredentialsModule } from '../../models/credentials/credentials.module';
 import { JobSummaryRepository } from '../../media-jobs/job-summary.repository';
@@ -51,6 +52,7 @@ import { OperatorUsersController } from './operator-users.controller';
   providers: [
     BalanceAdjustmentService,
     InstanceDirectoryService,
+    TaskLeaseDirectory,
     JobSummaryRepository,
     ProviderAdminService,
     UserDirectoryService,

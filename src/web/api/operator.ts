@@ -187,6 +187,13 @@ export const providerInstancesQuery = queryOptions({
   select: ({ data }) => data,
 });
 
+export const taskLeasesQuery = queryOptions({
+  queryKey: ['operator', 'task-leases'],
+  queryFn: ({ signal }) => unwrap(api.GET('/dashboard/api/operator/task-leases', { signal })),
+  select: ({ data }) => data,
+  refetchInterval: pollEvery(HEALTH_POLL_MS),
+});
+
 export const instancesQuery = queryOptions({
   queryKey: ['operator', 'instances'],
   queryFn: ({ signal }) => unwrap(api.GET('/dashboard/api/operator/instances', { signal })),

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Instance } from '../../../contract/dashboard';
-import { instancesQuery } from '../../api/operator';
+import type { Instance, TaskLease } from '../../../contract/dashboard';
+import { instancesQuery, taskLeasesQuery } from '../../api/operator';
 import { countOf, formatDuration } from '../../format/count';
 import { Badge } from '../../ui/badge';
 import { Banner } from '../../ui/banner';
@@ -43,8 +43,41 @@ const columnsFor = (expected: string | null): ReadonlyArray<Column<Instance>> =>
   },
 ];
 
+const TASKS: Readonly<Record<string, string>> = {
+  idempotency_sweep: 'Idempotency records',
+  ledger_audit: 'Ledger audit',
+  ledger_closing: 'Closing of ledger days',
+  money_sweep: 'Abandoned holds',
+};
+
+const TASK_COLUMNS: ReadonlyArray<Column<TaskLease>> = [
+  { id: 'task', head: 'Task', cell: ({ task }) => TASKS[task] ?? task },
+  {
+    id: 'state',
+    head: 'State',
+    cell: ({ held }) => <Badge tone={held ? 'good' : 'neutral'}>{held ? 'running' : 'idle'}</Badge>,
+  },
+  {
+    id: 'owner',
+    head: 'Process',
+    cell: ({ owner }) =>
+      owner === null ? (
+        <span className="text-muted">none yet</span>
+      ) : (
+        <code className="font-mono text-[0.8125rem] break-all">{owner}</code>
+      ),
+  },
+  {
+    id: 'until',
+    head: <TimeHead label="Until" />,
+    priority: 'middle',
+    cell: ({ until }) => (until === null ? '' : <Moment time={until} />),
+  },
+];
+
 export function InstancesPage() {
   const query = useQuery(instancesQuery);
+  const leases = useQuery(taskLeasesQuery);
   return (
     <>
       <PageHeader
@@ -52,6 +85,21 @@ export function InstancesPage() {
         description="Gateway processes with a lease in the database, most recently started first."
       />
       <QueryView query={query}>{(instances) => <Instances instances={instances} />}</QueryView>
+      <h2 className="mt-6 mb-3 text-lg font-semibold">Periodic tasks</h2>
+      <p className="mb-3 text-muted">Each runs in one process at a time: its present or latest one.</p>
+      <QueryView query={leases}>
+        {(rows) => (
+          <Card flush>
+            <DataTable
+              label="Periodic tasks"
+              columns={TASK_COLUMNS}
+              rows={rows}
+              rowKey={({ task }) => task}
+              empty={<Empty title="No tasks">The gateway creates them with its database.</Empty>}
+            />
+          </Card>
+        )}
+      </QueryView>
     </>
   );
 }

@@ -110,6 +110,32 @@ describe('operators and the health of providers', () => {
     );
   });
 
+  it('lists the leases of periodic tasks, with the process that has or had them', async () => {
+    const leaseOf = async (task: string) => {
+      const { json } = await stage.operator.call(`${OPERATOR}/task-leases`);
+      return json.data.find((lease: { task: string }) => lease.task === task);
+    };
+    await until('the first audit has completed', async () => (await leaseOf('ledger_audit')).owner !== null);
+    await stage.gateway.pool.query(
+      `UPDATE task_lease SET until = now() + interval '1 hour' WHERE name = 'ledger_closing'`,
+    );
+    expect(await leaseOf('ledger_closing')).toMatchObject({ object: 'task_lease', held: true });
+    await stage.gateway.pool.query(
+      `UPDATE task_lease SET owner = 'host:1', until = '2026-01-01Z' WHERE name = 'ledger_closing'`,
+    );
+    expect(await leaseOf('ledger_closing')).toEqual({
+      object: 'task_lease',
+      task: 'ledger_closing',
+      owner: 'host:1',
+      held: false,
+      until: '2026-01-01T00:00:00.000Z',
+    });
+    await stage.gateway.pool.query(
+      `UPDATE task_lease SET owner = '', until = '-infinity' WHERE name = 'ledger_closing'`,
+    );
+    expect(await leaseOf('ledger_closing')).toMatchObject({ owner: null, held: false, until: null });
+  });
+
   it('shows a ledger audit that does not complete, and one with a violated invariant', async () => {
     const { pool } = stage.gateway;
     const audit = async () => (await stage.operator.call(`${OPERATOR}/ledger-audit`)).json;
