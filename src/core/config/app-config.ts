@@ -80,6 +80,8 @@ export interface AppConfig {
   readonly ledgerCloseAfterDays: number;
   /** Of the requests of closed days, which then go to the object storage; 0: unlimited. */
   readonly ledgerRetentionDays: number;
+  /** Of the entries of the audit log; 0: unlimited. */
+  readonly auditRetentionDays: number;
   readonly storage: {
     readonly backend: StorageBackend;
     readonly signedUrlTtlSeconds: number;

@@ -46,6 +46,11 @@ describe('loadConfig', () => {
     expect(loadConfig({ LEDGER_RETENTION_DAYS: '30' }).ledgerRetentionDays).toBe(30);
   });
 
+  it('deletes entries of the audit log only after 90 days', () => {
+    expect(problemsOf({ AUDIT_RETENTION_DAYS: '89' })).toEqual(['AUDIT_RETENTION_DAYS is less than 90, and not 0']);
+    expect(loadConfig({ AUDIT_RETENTION_DAYS: '90' }).auditRetentionDays).toBe(90);
+  });
+
   it('gives a development gateway on 127.0.0.1:8080 with embedded services when nothing is set', () => {
     expect(loadConfig({})).toEqual({
       production: false,
@@ -87,6 +92,7 @@ describe('loadConfig', () => {
       ledgerAuditTimeoutMs: 60_000,
       ledgerCloseAfterDays: 3,
       ledgerRetentionDays: 0,
+      auditRetentionDays: 0,
       storage: {
         backend: { type: 'local', signingSecret: null },
         signedUrlTtlSeconds: 3_600,

@@ -56,6 +56,9 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
 /** Long after the last job of a day, 7 days, and the last replay of a response. */
 const MIN_LEDGER_RETENTION_DAYS = 30;
 
+/** The database refuses to delete younger entries. */
+const MIN_AUDIT_RETENTION_DAYS = 90;
+
 type SettingName = keyof Settings;
 
 function findInvalid(given: Environment): ReadonlySet<SettingName> {
@@ -106,6 +109,9 @@ function findContradictions({ production, payments, storage }: AppConfig, settin
         'LEDGER_RETENTION_DAYS is set, but there is no object storage for the days that it removes: STORAGE',
       );
     }
+  }
+  if (settings.AUDIT_RETENTION_DAYS > 0 && settings.AUDIT_RETENTION_DAYS < MIN_AUDIT_RETENTION_DAYS) {
+    problems.push(`AUDIT_RETENTION_DAYS is less than ${MIN_AUDIT_RETENTION_DAYS}, and not 0`);
   }
   if (settings.REDIS_MODE === 'cluster' && /^\/[1-9]/.test(URL.parse(settings.REDIS_URL ?? '')?.pathname ?? '')) {
     problems.push('REDIS_URL names a database, but a cluster has only database 0');

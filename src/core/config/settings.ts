@@ -85,6 +85,9 @@ export const SETTINGS = z.object({
   LEDGER_RETENTION_DAYS: integer(0, 36_500)
     .default(0)
     .describe('Age, at least 30, from which the requests of closed days are moved to the object storage; 0 keeps them'),
+  AUDIT_RETENTION_DAYS: integer(0, 36_500)
+    .default(0)
+    .describe('Age, at least 90, from which entries of the audit log are deleted; 0 keeps them'),
   REDIS_URL: optional(serverUrl('redis', 'rediss')).describe('Redis 7 or later; an embedded one when not set'),
   REDIS_MODE: choice(['single', 'sentinel', 'cluster'])
     .default('single')

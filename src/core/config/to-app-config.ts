@@ -38,6 +38,7 @@ export function toAppConfig(
     ledgerAuditTimeoutMs: settings.LEDGER_AUDIT_TIMEOUT_MS,
     ledgerCloseAfterDays: settings.LEDGER_CLOSE_AFTER_DAYS,
     ledgerRetentionDays: settings.LEDGER_RETENTION_DAYS,
+    auditRetentionDays: settings.AUDIT_RETENTION_DAYS,
     storage: toStorage(settings, production),
     jobs: { ttlSeconds: settings.JOB_TTL_SECONDS, retentionDays: settings.JOB_RETENTION_DAYS },
     worker: {

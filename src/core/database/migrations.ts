@@ -24,6 +24,7 @@ import { EndedReservations1797300000000 } from '../../../migrations/179730000000
 import { LedgerArchive1797400000000 } from '../../../migrations/1797400000000-ledger-archive';
 import { ArchivingViolations1797500000000 } from '../../../migrations/1797500000000-archiving-violations';
 import { TaskLeases1797510000000 } from '../../../migrations/1797510000000-task-leases';
+import { AuditRetention1797600000000 } from '../../../migrations/1797600000000-audit-retention';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -54,4 +55,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   LedgerArchive1797400000000,
   ArchivingViolations1797500000000,
   TaskLeases1797510000000,
+  AuditRetention1797600000000,
 ];
