@@ -21,8 +21,9 @@ export class MailRequests {
 
   /** Counts a request of an anonymous visitor towards the network. @throws GatewayError `rate_limited`. */
   async countRequest({ address }: Actor): Promise<void> {
-    if (address !== null)
-      await this.throttle.take([mailLogOfAddress(address, this.config.dashboard.attemptsPerAddress)]);
+    if (address === null) return;
+    const { attemptsPerAddress } = this.config.dashboard;
+    await this.throttle.take([mailLogOfAddress(address, attemptsPerAddress)]);
   }
 
   /**
