@@ -55,7 +55,7 @@ module.exports = {
   // Only for a test that never ends: a slow machine must not fail one.
   testTimeout: 120_000,
   // Tests wait for timeouts and servers more than half of the time.
-  maxWorkers: Math.max(4, availableParallelism() - 1),
+  maxWorkers: Math.max(5, availableParallelism() - 1),
   // `.ci/run` adds up the totals of several runs.
   reporters: [
     'default',
