@@ -24,7 +24,7 @@ export interface JobTarget {
 /** A deployment selected for a submission, with its open call. */
 export interface SelectedDeployment extends JobTarget {
   readonly candidate: Candidate;
-  readonly flight: DeploymentCall;
+  readonly deploymentCall: DeploymentCall;
 }
 
 const NO_FEATURES: ModelFeatures = {};
@@ -40,15 +40,15 @@ export class JobTargets {
   ) {}
 
   /**
-   * The next available deployment of the route after the last one used, wrapping around. Its flight has begun. `null`: none
+   * The next available deployment of the route after the last one used, wrapping around. Its call has begun. `null`: none
    * is available now.
    */
   async choose(job: MediaJob): Promise<SelectedDeployment | null> {
     for (const candidate of this.afterLastUsed(job)) {
       const target = isPriced(candidate, job) ? toTarget(candidate, job) : null;
       if (target === null) continue;
-      const flight = await this.health.beginCall(candidate.health, candidate.load);
-      if (flight !== null) return { ...target, candidate, flight };
+      const deploymentCall = await this.health.beginCall(candidate.health, candidate.load);
+      if (deploymentCall !== null) return { ...target, candidate, deploymentCall };
     }
     return null;
   }

@@ -10,7 +10,7 @@ export interface JobWorkerOptions {
   /** Time limit of one file download. */
   readonly artifactTimeoutMs: number;
   /** How long a job waits for a provider to accept it before it fails. */
-  readonly patienceMs: number;
+  readonly maxWaitMs: number;
   /** Interval of the sweep for lost wake-ups while Redis is reachable. */
   readonly sweepMs: number;
   /** Longest pause of a busy sweep, and of a write that waits for the database. */
@@ -25,7 +25,7 @@ export const DEFAULT_JOB_WORKER_OPTIONS: JobWorkerOptions = {
   submitTimeoutMs: 60_000,
   pollTimeoutMs: 15_000,
   artifactTimeoutMs: 600_000,
-  patienceMs: 900_000,
+  maxWaitMs: 900_000,
   sweepMs: 5_000,
   retryMs: 1_000,
   setbackMs: 120_000,

@@ -76,8 +76,11 @@ export class SubmitStep {
     }
   }
 
-  /** Commits the submission before the provider is called; otherwise abandons the flight. `null`: the lease is lost. */
-  private async begin(lease: JobLease, { adapter, candidate, flight }: SelectedDeployment): Promise<JobLease | null> {
+  /** Commits the submission before the provider is called; otherwise abandons the call. `null`: the lease is lost. */
+  private async begin(
+    lease: JobLease,
+    { adapter, candidate, deploymentCall }: SelectedDeployment,
+  ): Promise<JobLease | null> {
     const { job } = lease;
     const place = {
       provider: candidate.provider.id,
@@ -89,7 +92,7 @@ export class SubmitStep {
       const { submissionAccount: account } = adapter.capabilities;
       token = await this.work.beginSubmission(job, { ...place, mode: adapter.mode, account });
     } finally {
-      if (token === null) flight.abandon();
+      if (token === null) deploymentCall.abandon();
     }
     if (token === null) return null;
     lease.trace?.set({ 'gateway.provider': place.provider, 'gateway.deployment': place.deploymentId });
@@ -129,7 +132,7 @@ export class SubmitStep {
     } catch (error) {
       return this.refused(lease, adapter, selected, toProviderError(error));
     }
-    selected?.flight.succeed(0);
+    selected?.deploymentCall.succeed(0);
     const inMs = pollPauseMs(adapter.capabilities, 0);
     const wakeUp = await this.persistHandle(lease, handle, inMs);
     if (wakeUp === null) await this.cancelAtProvider(lease, target, adapter, handle);
@@ -195,10 +198,10 @@ export class SubmitStep {
       success = await withTimeLimit(replyTimeoutMs, leaseLost, (signal) => adapter.make(spec, { ...call, signal }));
     } catch (error) {
       if (!leaseLost.aborted) return this.refused(lease, adapter, selected, toProviderError(error));
-      selected.flight.abandon();
+      selected.deploymentCall.abandon();
       return null;
     }
-    selected.flight.succeed(0);
+    selected.deploymentCall.succeed(0);
     // Only this process has the result, so storing it is retried.
     for (let attempt = 0; !lease.stopRequested.aborted; attempt++) {
       const finalized = await this.finalize
@@ -240,7 +243,7 @@ export class SubmitStep {
       return null;
     }
     const isLast = this.targets.isLast(job);
-    if (isLast && this.isOutOfPatience(job)) {
+    if (isLast && this.hasExceededMaxWait(job)) {
       await this.endings.fail(job, toJobError(error), error);
       return null;
     }
@@ -258,7 +261,7 @@ export class SubmitStep {
       await this.endings.fail(job, toJobError(error), error);
       return null;
     }
-    if (!mayRepeat(job, adapter) || this.isOutOfPatience(job)) {
+    if (!mayRepeat(job, adapter) || this.hasExceededMaxWait(job)) {
       await this.endings.failUnknown(job, error);
       return null;
     }
@@ -268,7 +271,7 @@ export class SubmitStep {
 
   /** All deployments are unavailable, at capacity or no longer offered. */
   private async waitForProvider({ job }: JobLease): Promise<NextStep> {
-    if (this.isOutOfPatience(job)) {
+    if (this.hasExceededMaxWait(job)) {
       await this.endings.fail(job, NO_PROVIDER_ACCEPTED);
       return null;
     }
@@ -276,8 +279,8 @@ export class SubmitStep {
     return nextStep(await this.work.reschedule(job, inMs), inMs);
   }
 
-  private isOutOfPatience({ createdAt }: MediaJob): boolean {
-    return this.clock.now() - createdAt.getTime() > this.options.patienceMs;
+  private hasExceededMaxWait({ createdAt }: MediaJob): boolean {
+    return this.clock.now() - createdAt.getTime() > this.options.maxWaitMs;
   }
 
   private report({ id, provider, deploymentId }: MediaJob, { code, options }: ProviderError): void {
@@ -300,6 +303,6 @@ function isPermanent(error: unknown): boolean {
 
 /** Reports the failure to the circuit breaker. A mock's failures are requested by clients and do not count. */
 function conclude(selected: SelectedDeployment | null, error: ProviderError): void {
-  if (selected?.candidate.provider.simulated === true) selected.flight.abandon();
-  else selected?.flight.fail(error);
+  if (selected?.candidate.provider.simulated === true) selected.deploymentCall.abandon();
+  else selected?.deploymentCall.fail(error);
 }

@@ -82,7 +82,7 @@ describe('resubmitting a job', () => {
     'fails as unknown without trying another provider when retries meet %s for too long',
     async (_what, refusal) => {
       await stage.close();
-      begin({ patienceMs: 0 });
+      begin({ maxWaitMs: 0 });
       const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
       const job = await newJob();
       const target = { provider: 'first', deploymentId: 'first', priceVersionId: 'price-1', mode: 'async' } as const;

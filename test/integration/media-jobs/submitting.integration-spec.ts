@@ -84,11 +84,11 @@ describe('submitting a job to a provider', () => {
     expect(pauses[5]).toBeGreaterThan((pauses[1] ?? 0) * 1.5);
 
     await stage.close();
-    const impatient = newStage({ patienceMs: 0 });
-    stage = impatient;
+    const withoutWait = newStage({ maxWaitMs: 0 });
+    stage = withoutWait;
     [first.onSubmit, second.onSubmit] = [refuse, refuse];
     show();
-    expect(await impatient.work(job)).toMatchObject({ status: 'failed', error: { code: 'provider_unavailable' } });
+    expect(await withoutWait.work(job)).toMatchObject({ status: 'failed', error: { code: 'provider_unavailable' } });
   });
 
   it('honors the Retry-After of a provider', async () => {
