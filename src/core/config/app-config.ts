@@ -157,6 +157,7 @@ export interface AppConfig {
     readonly url: string | null;
     /** Whether cookies are bound to https. */
     readonly cookieSecure: boolean;
+    /** `idleMs`: without use; `absoluteMs`: regardless of use. */
     readonly sessions: { readonly idleMs: number; readonly absoluteMs: number };
     /** Failed logins per 15 minutes, and mail requests per hour. */
     readonly attemptsPerAddress: number;

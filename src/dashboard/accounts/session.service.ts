@@ -7,13 +7,6 @@ import { digestToken, generateToken, hasTokenShape } from '../../core/secrets/se
 import { UserSessionEntity } from '../../core/database/entities/user-session.entity';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 
-interface SessionLifetimes {
-  /** Idle timeout. */
-  readonly idleMs: number;
-  /** Absolute lifetime, regardless of use. */
-  readonly absoluteMs: number;
-}
-
 /** Where a session was created, to show to its owner. */
 export interface SessionOrigin {
   readonly address: string | null;
@@ -75,7 +68,7 @@ interface FoundRow {
 /** Creates, verifies and ends sessions. Each check reads the database, so an ended session is invalid at once everywhere. */
 @Injectable()
 export class SessionService {
-  private readonly lifetimes: SessionLifetimes;
+  private readonly lifetimes: AppConfig['dashboard']['sessions'];
   private readonly touchAfterMs: number;
 
   constructor(
