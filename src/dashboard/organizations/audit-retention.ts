@@ -36,14 +36,17 @@ export class AuditRetention implements OnModuleDestroy {
     await logFailure(this.logger, failure, () => this.deleteExpired());
   }
 
-  /** Resolves when no entry is older than the retention. */
+  /** Resolves when only entries that another process is deleting may be older than the retention. */
   async deleteExpired(): Promise<void> {
     const { auditRetentionDays } = this.config;
     if (auditRetentionDays === 0) return;
     const before = new Date(this.clock.now() - auditRetentionDays * DAY_MS);
-    let deleted = BATCH;
-    while (!this.stopping && deleted === BATCH) {
-      [, deleted] = await this.dataSource.query<[unknown[], number]>(DELETE_OLDEST, [before]);
-    }
+    while (!this.stopping && (await this.deleteOldest(before)) === BATCH);
+  }
+
+  /** The number of entries deleted, at most {@link BATCH}. */
+  private async deleteOldest(before: Date): Promise<number> {
+    const [, deleted] = await this.dataSource.query<[unknown[], number]>(DELETE_OLDEST, [before]);
+    return deleted;
   }
 }
