@@ -3,6 +3,8 @@
 
 -- `json` and not `jsonb` for client input: it is returned as it was sent, and `jsonb` refuses some characters.
 -- `completed_at IS NULL` is equivalent to "not in a final state", so the indexes of the sweeps contain only open jobs.
+-- `submission_account`: the account that the submission went to, since no other account knows it. `trace_parent`: the trace of
+-- the request that submitted the job.
 CREATE TABLE media_job (
   id uuid NOT NULL,
   organization_id uuid NOT NULL,
@@ -45,6 +47,8 @@ CREATE TABLE media_job (
   completed_at timestamptz,
   expires_at timestamptz NOT NULL,
   input_types jsonb,
+  submission_account text,
+  trace_parent text,
   CONSTRAINT media_job_pkey PRIMARY KEY (id),
   CONSTRAINT media_job_kind_check CHECK (kind IN ('video', 'music')),
   CONSTRAINT media_job_status_check CHECK (
@@ -75,6 +79,7 @@ CREATE INDEX media_job_due_index ON media_job (next_run_at) WHERE completed_at I
 CREATE INDEX media_job_expiry_index ON media_job (expires_at) WHERE completed_at IS NULL;
 CREATE INDEX media_job_cancel_index ON media_job (cancel_due_at) WHERE cancel_due_at IS NOT NULL;
 CREATE INDEX media_job_deleted_index ON media_job (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX media_job_completed_index ON media_job (completed_at) WHERE completed_at IS NOT NULL;
 CREATE INDEX media_job_organization_index ON media_job (organization_id, created_at, id);
 
 -- The foreign key does not cascade: a job is removed after its objects (README of src/media-jobs), and not before.

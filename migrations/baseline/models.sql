@@ -89,3 +89,11 @@ CREATE TABLE provider_credential (
   updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   CONSTRAINT provider_credential_pkey PRIMARY KEY (name)
 );
+
+-- Named provider instances that operators have stored. `sealed`: module, base URL and keys, encrypted together.
+CREATE TABLE provider_instance (
+  id text NOT NULL,
+  sealed text NOT NULL,
+  updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  CONSTRAINT provider_instance_pkey PRIMARY KEY (id)
+);

@@ -1,6 +1,7 @@
 -- Organizations and their API keys. The secret of a key is never stored: `digest` is its HMAC-SHA256.
 
--- Limits apply to all keys of the organization together, in addition to those of each key. NULL: no limit.
+-- Limits apply to all keys of the organization together, in addition to those of each key. NULL: no limit. `max_api_keys` is
+-- set by operators.
 CREATE TABLE organization (
   id uuid NOT NULL DEFAULT gen_random_uuid(),
   name text NOT NULL,
@@ -10,15 +11,18 @@ CREATE TABLE organization (
   requests_per_minute integer,
   tokens_per_minute integer,
   concurrency integer,
+  max_api_keys integer NOT NULL DEFAULT 100,
   CONSTRAINT organization_pkey PRIMARY KEY (id),
   CONSTRAINT organization_name_check CHECK (char_length(name) BETWEEN 1 AND 200),
   CONSTRAINT organization_status_check CHECK (status IN ('active', 'suspended')),
   CONSTRAINT organization_limits_check CHECK (
     requests_per_second > 0 AND requests_per_minute > 0 AND tokens_per_minute > 0 AND concurrency > 0
-  )
+  ),
+  CONSTRAINT organization_max_api_keys_check CHECK (max_api_keys BETWEEN 0 AND 10000)
 );
 
--- `revoked_at` may lie in the future: a rotated key works until its grace period ends.
+-- `revoked_at` may lie in the future: a rotated key works until its grace period ends. A key with `playground_user_id` belongs
+-- to the playground of that user.
 CREATE TABLE api_key (
   id uuid NOT NULL DEFAULT gen_random_uuid(),
   organization_id uuid NOT NULL,
@@ -40,6 +44,8 @@ CREATE TABLE api_key (
   daily_budget_micro bigint,
   monthly_budget_micro bigint,
   created_at timestamptz NOT NULL DEFAULT now(),
+  created_by uuid,
+  playground_user_id uuid,
   CONSTRAINT api_key_pkey PRIMARY KEY (id),
   CONSTRAINT api_key_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization (id),
   CONSTRAINT api_key_replaced_by_fkey FOREIGN KEY (replaced_by) REFERENCES api_key (id),
@@ -59,3 +65,5 @@ CREATE TABLE api_key (
 );
 CREATE UNIQUE INDEX api_key_digest_index ON api_key (digest);
 CREATE INDEX api_key_organization_id_index ON api_key (organization_id, created_at);
+CREATE UNIQUE INDEX api_key_playground_index ON api_key (organization_id, playground_user_id)
+  WHERE playground_user_id IS NOT NULL;

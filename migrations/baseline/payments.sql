@@ -18,7 +18,8 @@ CREATE TABLE billing_settings (
 CREATE INDEX billing_settings_threshold_index ON billing_settings (organization_id)
   WHERE low_balance_threshold_micro IS NOT NULL;
 
--- `owed_micro`: what was paid back and is not covered by the balance.
+-- `owed_micro`: what was paid back and is not covered by the balance. `reviewed_at`: when a person has reviewed it; NULL again
+-- when the payment changes.
 CREATE TABLE purchase (
   id uuid NOT NULL,
   organization_id uuid NOT NULL,
@@ -33,12 +34,12 @@ CREATE TABLE purchase (
   failure text,
   refunded_micro bigint NOT NULL DEFAULT 0,
   disputed_micro bigint NOT NULL DEFAULT 0,
-  dispute_seen_at timestamptz,
   owed_micro bigint NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
   ended_at timestamptz,
   highest_refunded_micro bigint NOT NULL DEFAULT 0,
+  reviewed_at timestamptz,
   CONSTRAINT purchase_pkey PRIMARY KEY (id),
   CONSTRAINT purchase_provider_check CHECK (provider IN ('stripe', 'test')),
   CONSTRAINT purchase_amount_check CHECK (amount_micro > 0 AND amount_micro % 10000 = 0),
@@ -55,6 +56,11 @@ CREATE UNIQUE INDEX purchase_payment_index ON purchase (provider, payment_refere
   WHERE payment_reference IS NOT NULL;
 CREATE INDEX purchase_organization_index ON purchase (organization_id, created_at, id);
 CREATE INDEX purchase_pending_index ON purchase (expires_at) WHERE state = 'pending';
+CREATE INDEX purchase_time_index ON purchase (created_at, id);
+-- The few purchases that a person has to review.
+CREATE INDEX purchase_review_index ON purchase (created_at, id)
+  WHERE reviewed_at IS NULL
+    AND (state = 'mismatch' OR (state = 'paid' AND failure IS NOT NULL) OR owed_micro > 0);
 
 CREATE TABLE payment_event (
   provider text NOT NULL,
@@ -80,11 +86,14 @@ CREATE TABLE payment_refund (
 );
 CREATE INDEX payment_refund_payment_index ON payment_refund (provider, payment_reference);
 
--- Disputes that were reported before their payment.
-CREATE TABLE early_dispute (
+-- A payment can have several disputes. One may be reported before its payment.
+CREATE TABLE payment_dispute (
   provider text NOT NULL,
+  id text NOT NULL,
   payment_reference text NOT NULL,
-  disputed_micro bigint NOT NULL,
+  withheld_micro bigint NOT NULL,
   reported_at timestamptz NOT NULL,
-  CONSTRAINT early_dispute_pkey PRIMARY KEY (provider, payment_reference)
+  CONSTRAINT payment_dispute_pkey PRIMARY KEY (provider, id),
+  CONSTRAINT payment_dispute_amount_check CHECK (withheld_micro >= 0)
 );
+CREATE INDEX payment_dispute_payment_index ON payment_dispute (provider, payment_reference);

@@ -1,7 +1,8 @@
 -- Receipts and their totals, so that no report reads the receipts.
 
 -- The receipt of each request, written once, in the transaction that ends the request's reservation. `attempt_log` and
--- `priced_by` are NULL for most requests. `digest` covers all other columns (`usage_record_digest`).
+-- `priced_by` are NULL for most requests. `digest` covers all other columns (`usage_record_digest`). The
+-- partitions are the UTC days of the ids, UUIDv7.
 CREATE TABLE usage_record (
   id uuid NOT NULL,
   organization_id uuid NOT NULL,
@@ -38,16 +39,18 @@ CREATE TABLE usage_record (
   attempt_log jsonb,
   priced_by jsonb,
   digest bytea,
-  CONSTRAINT usage_record_pkey PRIMARY KEY (id)
-);
+  CONSTRAINT usage_record_pkey PRIMARY KEY (organization_id, id)
+) PARTITION BY RANGE (id);
 CREATE INDEX usage_record_organization_time_index ON usage_record (organization_id, created_at);
 
--- Since when receipts have digests (`sealed_since`), and from when on they are complete (`kept_since`). Retention appends a
--- row when it moves the latter, so that no process waits for another; the greatest value counts.
+-- Since when receipts have digests (`sealed_since`), from when on they are complete (`kept_since`), and from when on their
+-- latencies are counted (`latency_since`; NULL: all). Retention appends a row when it moves `kept_since`, so that no process
+-- waits for another; the greatest value counts.
 CREATE TABLE receipt_history (
   id bigint GENERATED ALWAYS AS IDENTITY,
   kept_since timestamptz NOT NULL,
   sealed_since timestamptz,
+  latency_since timestamptz,
   CONSTRAINT receipt_history_pkey PRIMARY KEY (id)
 );
 INSERT INTO receipt_history (kept_since, sealed_since) VALUES ('-infinity', clock_timestamp());
@@ -58,7 +61,8 @@ INSERT INTO receipt_history (kept_since, sealed_since) VALUES ('-infinity', cloc
 --
 -- `hour` and `starts_at` are the beginning of an hour or a day in UTC. `outcome` is `success`, an error code, or `canceled`
 -- after a disconnect. Bit n of `minutes` is set when there is a request in minute n of the hour: lists use it to find the
--- few requests that pass a filter (README of src/billing/usage). Totals of days have none.
+-- few requests that pass a filter (README of src/billing/usage). Totals of days have none. `latency` counts the latencies of
+-- successful requests (`usage_latency_sum`).
 --
 -- The table is vacuumed often and never truncated, because that would lock out the money functions; through its index,
 -- readers skip the pages that a flood has left empty.
@@ -73,10 +77,12 @@ CREATE TABLE usage_delta (
   minutes bigint,
   input_tokens bigint NOT NULL,
   output_tokens bigint NOT NULL,
-  charged_micro bigint NOT NULL
+  charged_micro bigint NOT NULL,
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
+  latency bigint[],
+  CONSTRAINT usage_delta_pkey PRIMARY KEY (organization_id, hour, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
         autovacuum_vacuum_insert_threshold = -1, vacuum_truncate = false);
-CREATE INDEX usage_delta_organization_index ON usage_delta (organization_id, hour);
 
 -- Totals by model and by key are separate, because an organization has far more combinations of both than of either.
 CREATE TABLE usage_by_model (
@@ -91,6 +97,7 @@ CREATE TABLE usage_by_model (
   input_tokens bigint NOT NULL,
   output_tokens bigint NOT NULL,
   charged_micro bigint NOT NULL,
+  latency bigint[],
   CONSTRAINT usage_by_model_pkey PRIMARY KEY (organization_id, span, starts_at, model, operation, outcome),
   CONSTRAINT usage_by_model_span_check CHECK (span IN ('hour', 'day'))
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
@@ -100,6 +107,8 @@ CREATE INDEX usage_by_model_failures_index ON usage_by_model (organization_id, s
   WHERE span = 'hour' AND outcome <> 'success';
 CREATE INDEX usage_by_model_operations_index ON usage_by_model (organization_id, operation, starts_at)
   WHERE span = 'hour';
+-- Totals of all organizations together.
+CREATE INDEX usage_by_model_time_index ON usage_by_model (span, starts_at);
 
 CREATE TABLE usage_by_key (
   organization_id uuid NOT NULL,

@@ -37,6 +37,21 @@ CREATE UNIQUE INDEX user_session_digest_index ON user_session (digest);
 CREATE INDEX user_session_user_index ON user_session (user_id);
 CREATE INDEX user_session_expiry_index ON user_session (expires_at);
 
+-- Short-lived secrets of the playground's keys.
+CREATE TABLE playground_secret (
+  digest bytea NOT NULL,
+  api_key_id uuid NOT NULL,
+  session_id uuid NOT NULL,
+  created_at timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  CONSTRAINT playground_secret_pkey PRIMARY KEY (digest),
+  CONSTRAINT playground_secret_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_key (id),
+  CONSTRAINT playground_secret_session_id_fkey FOREIGN KEY (session_id) REFERENCES user_session (id) ON DELETE CASCADE,
+  CONSTRAINT playground_secret_digest_check CHECK (octet_length(digest) = 32)
+);
+CREATE INDEX playground_secret_api_key_index ON playground_secret (api_key_id, created_at);
+CREATE INDEX playground_secret_session_index ON playground_secret (session_id);
+
 CREATE TABLE user_token (
   id uuid NOT NULL,
   user_id uuid NOT NULL,
@@ -110,5 +125,5 @@ CREATE TABLE audit_entry (
 CREATE INDEX audit_entry_request_index ON audit_entry (request_id) WHERE request_id IS NOT NULL;
 CREATE INDEX audit_entry_time_index ON audit_entry (organization_id, created_at, id);
 CREATE INDEX audit_entry_action_index ON audit_entry (organization_id, action, created_at, id);
-CREATE INDEX audit_entry_user_index ON audit_entry (organization_id, actor_user_id, created_at, id)
-  WHERE actor_kind = 'user';
+CREATE INDEX audit_entry_actor_index ON audit_entry (organization_id, actor_user_id, created_at, id)
+  WHERE actor_user_id IS NOT NULL;

@@ -6,6 +6,7 @@ import { hasPendingMigrations, runMigrations } from '../../../src/core/database/
 import { allowedMs, until } from '../../faults/figures';
 import { createEmptyTestDatabase, type TestDatabase } from '../../harness/database';
 
+const NEWEST_REPLACED = 'TaskLeases1797510000000';
 const ALL = MIGRATIONS.map((migration) => migration.name);
 
 describe('migrations', () => {
@@ -31,6 +32,30 @@ describe('migrations', () => {
       expect(await listObjects(dataSource)).toEqual(['record_violations']);
       await dataSource.query('DROP TABLE record_violations');
       expect(await runMigrations(database.url)).toEqual(ALL);
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+
+  it('leave the tables of a database that has the migrations which the baseline replaces', async () => {
+    await runMigrations(database.url);
+    const dataSource = await createDataSource({ url: database.url, poolSize: 1 }).initialize();
+    try {
+      await appliedBefore(dataSource, NEWEST_REPLACED);
+      await dataSource.query(`INSERT INTO organization (name) VALUES ('kept')`);
+      expect(await runMigrations(database.url)).toEqual(ALL);
+      expect(await dataSource.query('SELECT name FROM organization')).toEqual([{ name: 'kept' }]);
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+
+  it('refuse a database that lacks some of the migrations which the baseline replaces', async () => {
+    await runMigrations(database.url);
+    const dataSource = await createDataSource({ url: database.url, poolSize: 1 }).initialize();
+    try {
+      await appliedBefore(dataSource, 'LedgerArchive1797400000000');
+      await expect(runMigrations(database.url)).rejects.toThrow(`The database lacks ${NEWEST_REPLACED}`);
     } finally {
       await dataSource.destroy();
     }
@@ -92,6 +117,11 @@ describe('migrations', () => {
     }
   });
 });
+
+/** Makes the database one whose newest migration is another. */
+async function appliedBefore(dataSource: DataSource, name: string): Promise<void> {
+  await dataSource.query('UPDATE migrations SET name = $1, "timestamp" = $2', [name, Number(name.slice(-13))]);
+}
 
 /** Changes nothing itself, as a migration for a changed function. */
 class ChangeFunction1999000000000 implements Migration {

@@ -4,33 +4,16 @@ import { ReceiptRetention } from '../../../src/billing/usage/receipt-retention';
 import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
 import { RequestLogService } from '../../../src/billing/usage/request-log.service';
 import { UsageTotalsRepository } from '../../../src/billing/usage/usage-totals.repository';
-import { createDataSource } from '../../../src/core/database/data-source';
-import { readSql } from '../../../src/core/database/migration-files';
-import { MIGRATIONS } from '../../../src/core/database/migrations';
-import { runMigrations } from '../../../src/core/database/run-migrations';
 import { DayPartitions } from '../../../src/core/partitions/day-partitions';
 import { systemClock } from '../../../src/core/time/clock';
 import { openDataSource } from '../../harness/data-source';
-import { createEmptyTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { createAccount } from '../billing/money-engine';
 import { insertReceipts } from './receipts';
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 const PER_DAY = 24;
-/** Before receipts were partitioned. */
-const EARLIER = MIGRATIONS.slice(
-  0,
-  MIGRATIONS.findIndex(({ name }) => name.startsWith('ReceiptsByDay')),
-);
-
-/** Without the current functions, which need the tables of later migrations, but for the one that `insertReceipts` calls. */
-async function createEarlierTables(url: string): Promise<void> {
-  const earlier = await createDataSource({ url, poolSize: 1, migrations: EARLIER }).initialize();
-  await earlier.runMigrations();
-  await earlier.query(readSql('functions/usage_latency_step.sql'));
-  await earlier.destroy();
-}
 
 describe('receipts, by the day of their request', () => {
   let database: TestDatabase;
@@ -42,12 +25,11 @@ describe('receipts, by the day of their request', () => {
   let organizationId: string;
 
   beforeAll(async () => {
-    database = await createEmptyTestDatabase();
+    database = await createTestDatabase();
     pool = createTestPool(database.url, 2);
-    await createEarlierTables(database.url);
     ({ organizationId } = await createAccount(pool, { balanceMicro: 0n }));
-    await insertReceipts(pool, { organizationId, count: PER_DAY, hours: 24 });
-    await runMigrations(database.url);
+    // Older than the database.
+    await insertReceipts(pool, { organizationId, count: PER_DAY, hours: 24, endsInHours: -24 });
 
     dataSource = await openDataSource(database.url, 2);
     partitions = new DayPartitions(dataSource);
@@ -57,7 +39,6 @@ describe('receipts, by the day of their request', () => {
       new UsageTotalsRepository(dataSource, dataSource),
     );
     await partitions.extend('usage_record', DAYS + 2);
-    // The next 30 days: those before the upgrade are in one partition.
     await insertReceipts(pool, { organizationId, count: DAYS * PER_DAY, hours: DAYS * 24, endsInHours: DAYS * 24 });
   });
 
@@ -89,7 +70,7 @@ describe('receipts, by the day of their request', () => {
     return [...new Set(plans.join('').match(/"Relation Name":"usage_record_\w+"/g))].map((name) => name.slice(-9, -1));
   }
 
-  it('are kept by an upgrade, and later ones are in the partition of their day', async () => {
+  it('are in the partition of their day, and those from before the database in the first one', async () => {
     const { rows } = await pool.query<{ partition: string; count: number; days: number }>(
       `SELECT tableoid::regclass::text AS partition, count(*)::integer AS count, count(DISTINCT day_of_id(id))::integer AS days
          FROM usage_record GROUP BY 1 ORDER BY 1`,
