@@ -1,7 +1,8 @@
 /** A program for `MediaProcesses` that does what its task says. */
 import { serveTasks } from '../../src/core/media/media-program';
 
-export type ScriptedTask = 'read' | 'crash' | 'reply, then crash' | 'keys' | 'items' | 'numbers';
+export type ScriptedTask =
+  'read' | 'crash' | 'reply, then crash' | 'reply, then crash with the next task' | 'keys' | 'items' | 'numbers';
 
 /** They allocate until the process ends. */
 const FILLS = {
@@ -19,7 +20,14 @@ const FILLS = {
   },
 };
 
+let crashesNext = false;
+
 serveTasks<ScriptedTask>(async (task, readRange) => {
+  if (crashesNext) process.kill(process.pid, 'SIGKILL');
+  if (task === 'reply, then crash with the next task') {
+    crashesNext = true;
+    return task;
+  }
   if (task === 'read') return Buffer.from(await readRange(2, 5)).toString();
   if (task !== 'crash' && task !== 'reply, then crash') return FILLS[task]();
   setImmediate(() => {

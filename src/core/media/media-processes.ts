@@ -44,7 +44,8 @@ export class MediaProcesses<Outcome> {
   ) {}
 
   /**
-   * `null`: the file is not readable within the time and memory limits of a process.
+   * `null`: the file is not readable within the time and memory limits of a process. A process that ends with a file after it
+   * has served others may be broken by one of those, so that file is read again in a new one.
    * @param ownerId the owner of the file: one owner's files leave a process for others, and owners alternate. `null`: no owner,
    *   in call order.
    * @param readRange for a task that does not contain its file.
@@ -92,11 +93,12 @@ export class MediaProcesses<Outcome> {
         this.idle.splice(this.idle.indexOf(process), 1);
         void process.end();
       },
-      ended: (process) => {
+      ended: (process, unread) => {
         this.processes--;
         // It may also die after its reply.
         if (this.idle.includes(process)) this.idle.splice(this.idle.indexOf(process), 1);
-        this.startNext();
+        if (unread === null) this.startNext();
+        else this.start().startTask(unread);
       },
     });
     this.processes++;
@@ -109,8 +111,8 @@ interface Pool<Outcome> {
   readonly free: (process: MediaProcess<Outcome>) => void;
   /** Called after the idle time. */
   readonly unused: (process: MediaProcess<Outcome>) => void;
-  /** Called once. */
-  readonly ended: (process: MediaProcess<Outcome>) => void;
+  /** Called once. `unread`: a task for another process, because an earlier file may have ended this one. */
+  readonly ended: (process: MediaProcess<Outcome>, unread: Task<Outcome> | null) => void;
 }
 
 /** One process, one file at a time. */
@@ -119,6 +121,8 @@ class MediaProcess<Outcome> {
   private readonly ended: Promise<unknown>;
   private task: Task<Outcome> | null = null;
   private timer: NodeJS.Timeout | undefined;
+  private hasReplied = false;
+  private isKilled = false;
 
   constructor(
     program: string,
@@ -137,11 +141,13 @@ class MediaProcess<Outcome> {
     this.child.on('error', (error) => this.finish((task) => task.fail(error)));
     this.ended = once(this.child, 'close').catch(() => undefined);
     void this.ended.then(() => {
+      const unread = this.hasReplied && !this.isKilled ? this.task : null;
+      if (unread !== null) this.task = null;
       const { exitCode, signalCode } = this.child;
       // A signal ends it when a file takes too much memory or time, or crashes it. A code means that the program cannot start.
       if (signalCode !== null) this.finish((task) => task.done(null));
       else this.finish((task) => task.fail(new Error(`a media process ended with code ${exitCode}`)));
-      this.pool.ended(this);
+      this.pool.ended(this, unread);
     });
   }
 
@@ -161,12 +167,14 @@ class MediaProcess<Outcome> {
 
   private kill(): void {
     clearTimeout(this.timer);
+    this.isKilled = true;
     this.child.kill('SIGKILL');
   }
 
   private async receive(message: FromMediaProcess): Promise<void> {
     if ('outcome' in message) {
       this.finish((task) => task.done(message.outcome as Outcome | null));
+      this.hasReplied = true;
       this.child.unref();
       this.child.channel?.unref();
       this.timer = setTimeout(() => this.pool.unused(this), IDLE_MS).unref();
