@@ -37,6 +37,8 @@ export class DeploymentHealth {
   lastFailure: LastFailure | null = null;
   /** Stream events that could not be parsed and were skipped. */
   skippedEvents = 0;
+  /** Changes of the breaker and the cool-down in this process. */
+  changes = 0;
   private lastFailureAtMs = -Infinity;
   private open = false;
   private nextProbeAtMs = -Infinity;
@@ -83,6 +85,7 @@ export class DeploymentHealth {
 
   /** Opens the breaker or keeps it open: no calls before `nextProbeAtMs`, then one probe. */
   trip(nextProbeAtMs: number): void {
+    this.changes++;
     this.open = true;
     this.disturbed = true;
     this.nextProbeAtMs = nextProbeAtMs;
@@ -90,6 +93,7 @@ export class DeploymentHealth {
   }
 
   close(): void {
+    this.changes++;
     this.open = false;
     this.failures = 0;
   }
@@ -103,6 +107,7 @@ export class DeploymentHealth {
 
   /** @returns whether the cool-down is new; concurrent calls often report the same one. */
   cool(untilMs: number): boolean {
+    this.changes++;
     const isNews = untilMs > this.coolUntilMs + SAME_INSTANT_MS;
     this.coolUntilMs = Math.max(this.coolUntilMs, untilMs);
     this.disturbed = true;

@@ -23,7 +23,10 @@ class OtherProcesses implements Pick<HealthSharing, 'announce' | 'claimProbe' | 
   failures = 0;
   probeIsTaken = false;
   private deliver: (news: HealthNews) => void = () => undefined;
-  private state: HealthNews[] = [];
+  /** The states in Redis. */
+  states: HealthNews[] = [];
+  /** What happens in this process between the read in Redis and its reply. */
+  beforeReply: () => unknown = () => undefined;
 
   listen(onNews: (news: HealthNews) => void): void {
     this.deliver = onNews;
@@ -51,12 +54,18 @@ class OtherProcesses implements Pick<HealthSharing, 'announce' | 'claimProbe' | 
     return Promise.resolve();
   }
 
-  read(): Promise<HealthNews[]> {
-    return Promise.resolve(this.state);
+  async read(): Promise<HealthNews[]> {
+    const { states } = this;
+    await this.beforeReply();
+    return states;
+  }
+
+  forget(): Promise<boolean> {
+    return Promise.resolve(true);
   }
 
   stop(): void {
-    this.state = [];
+    this.states = [];
   }
 }
 
@@ -262,6 +271,23 @@ describe('health updates of other processes', () => {
   it('apply to deployments that this process has not called yet', () => {
     others.say({ kind: 'open', id: 'new', forMs: 5_000 });
     expect(service.healthOf('new').isOpen).toBe(true);
+  });
+
+  it.each<[string, HealthNews, () => unknown]>([
+    ['was reset here', { kind: 'open', id: 'one', forMs: OPEN_MS }, () => service.reset('one')],
+    [
+      'was reset in another process',
+      { kind: 'open', id: 'one', forMs: OPEN_MS },
+      () => others.say({ kind: 'reset', id: 'one', forMs: 0 }),
+    ],
+    ['was reset here and had a cool-down', { kind: 'cool', id: 'one', forMs: OPEN_MS }, () => service.reset('one')],
+  ])('do not affect a deployment again that %s since they were read', async (_what, state, change) => {
+    others.states = [state];
+    await service.poll();
+    expect(await begin()).toBeNull();
+    others.beforeReply = change;
+    await service.poll();
+    expect(await begin()).not.toBeNull();
   });
 
   it('do not delay a probe that is due', async () => {
