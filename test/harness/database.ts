@@ -1,6 +1,6 @@
 /**
- * A separate database for every test file: a copy of the template that `global-setup.ts` migrated once. A copy takes
- * about 50 ms and isolates the tests' rows.
+ * A separate database for every test file: a copy of the template that `global-setup.ts` has prepared. A copy takes about
+ * 50 ms and isolates the tests' rows.
  */
 import { randomUUID } from 'node:crypto';
 import { Client, Pool, type PoolClient } from 'pg';
@@ -14,7 +14,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A migrated, empty database. */
+/** A migrated database with the built-in models, and without any other rows. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase(requireEnvironment('TEST_TEMPLATE_DATABASE'));
 }

@@ -218,11 +218,16 @@ describe('the command line', () => {
 
   describe('the catalogue', () => {
     it('is checked and imported; importing again changes nothing', async () => {
-      await expect(cli.json('catalog', 'check')).resolves.toMatchObject({ valid: true, errors: [] });
-      await expect(cli.json('catalog', 'import')).resolves.toMatchObject({
+      const empty = await createEmptyTestDatabase();
+      const fresh = createCli({ ...serverSettings(empty.url), API_KEY_PEPPER: PEPPER });
+      await fresh.json('migrate');
+      await expect(fresh.json('catalog', 'check')).resolves.toMatchObject({ valid: true, errors: [] });
+      await expect(fresh.json('catalog', 'import')).resolves.toMatchObject({
         added: expect.arrayContaining(['mock/chat-1']),
       });
-      await expect(cli.json('catalog', 'import')).resolves.toMatchObject({ added: [], changed: [], prices: 0 });
+      await expect(fresh.json('catalog', 'import')).resolves.toMatchObject({ added: [], changed: [], prices: 0 });
+      fresh.close();
+      await empty.drop();
     });
 
     it('are compared with a price list, exit code 1 when a price differs', async () => {

@@ -1,10 +1,11 @@
 import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../../src/core/database/data-source';
+import { runMigrations } from '../../../src/core/database/run-migrations';
 import { importCatalog } from '../../../src/models/catalog-import';
 import { CatalogRepository } from '../../../src/models/catalog.repository';
 import { catalogEntrySchema } from '../../../src/models/catalog.schema';
 import { type LoadedModel, loadCatalog } from '../../../src/models/load-catalog';
-import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { createEmptyTestDatabase, type TestDatabase } from '../../harness/database';
 
 const NOW_MS = Date.parse('2026-06-01T00:00:00Z');
 const NOTHING = { added: [], changed: [], disabled: [], prices: 0 };
@@ -36,7 +37,8 @@ describe('importCatalog', () => {
   let repository: CatalogRepository;
 
   beforeEach(async () => {
-    database = await createTestDatabase();
+    database = await createEmptyTestDatabase();
+    await runMigrations(database.url);
     dataSource = await createDataSource({ url: database.url, poolSize: 4 }).initialize();
     repository = new CatalogRepository(dataSource);
   });
