@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isRunning } from '../../../src/core/embedded/process-control';
+import { isRunning } from '../../src/core/embedded/process-control';
 import {
   connect,
   end,
@@ -27,7 +27,7 @@ import {
   start,
   STARTS_AGAIN_WITHIN_MS,
   STARTS_WITHIN_MS,
-} from './embedded-owner';
+} from '../integration/embedded/embedded-owner';
 
 const root = mkdtempSync(join(tmpdir(), 'gateway-embedded-'));
 let directoryCount = 0;

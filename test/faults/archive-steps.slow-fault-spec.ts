@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { Logger } from '@nestjs/common';
-import { LedgerArchiveRepository } from '../../../src/billing/ledger/ledger-archive.repository';
-import { Metrics } from '../../../src/core/observability/metrics/catalogue';
-import { DayPartitions } from '../../../src/core/partitions/day-partitions';
-import { readDeploymentId } from '../../../src/core/redis/deployment-identity';
-import { toArchiveKey } from '../../../src/core/storage/object-key';
-import type { ObjectStorage } from '../../../src/core/storage/object-storage';
-import { copyTestDatabase, type TestDatabase } from '../../harness/database';
-import { S3Server } from '../../harness/s3-server';
+import { LedgerArchiveRepository } from '../../src/billing/ledger/ledger-archive.repository';
+import { Metrics } from '../../src/core/observability/metrics/catalogue';
+import { DayPartitions } from '../../src/core/partitions/day-partitions';
+import { readDeploymentId } from '../../src/core/redis/deployment-identity';
+import { toArchiveKey } from '../../src/core/storage/object-key';
+import type { ObjectStorage } from '../../src/core/storage/object-storage';
+import { copyTestDatabase, type TestDatabase } from '../harness/database';
+import { S3Server } from '../harness/s3-server';
 import {
   type ArchiveParts,
   type ArchiveStage,
@@ -18,7 +18,7 @@ import {
   openBucket,
   preparePastBooks,
   readDayStates,
-} from './archive-stage';
+} from '../integration/billing/archive-stage';
 
 class Death extends Error {}
 const die = (): never => {

@@ -1,20 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { AttemptThrottle } from '../../../src/auth/rate-limits/attempt-throttle';
-import { readQueuePrefix } from '../../../src/core/queue/queue-connection';
-import { createRedisClient, type RedisClient } from '../../../src/core/redis/redis-client';
-import { RedisSubscription } from '../../../src/core/redis/redis-subscription';
-import { SecretBox } from '../../../src/core/secrets/secret-box';
-import { systemClock } from '../../../src/core/time/clock';
-import { SignInHistoryStore } from '../../../src/dashboard/accounts/sign-in-history';
-import { ReasoningVaults } from '../../../src/inference/reasoning-vaults';
-import { HealthSharing } from '../../../src/models/routing/health-sharing';
-import { until } from '../../faults/figures';
-import { endChildren } from '../../harness/child-process';
-import { untilReady } from '../../harness/redis';
-import { RedisCluster } from '../../harness/redis-cluster';
-import { REDIS_IS_INSTALLED } from '../../harness/redis-servers';
-import { arrive, closeProcesses, connected, done, openProcess, untilOneArrives } from '../queue/wake-up-process';
+import { AttemptThrottle } from '../../src/auth/rate-limits/attempt-throttle';
+import { readQueuePrefix } from '../../src/core/queue/queue-connection';
+import { createRedisClient, type RedisClient } from '../../src/core/redis/redis-client';
+import { RedisSubscription } from '../../src/core/redis/redis-subscription';
+import { SecretBox } from '../../src/core/secrets/secret-box';
+import { systemClock } from '../../src/core/time/clock';
+import { SignInHistoryStore } from '../../src/dashboard/accounts/sign-in-history';
+import { ReasoningVaults } from '../../src/inference/reasoning-vaults';
+import { HealthSharing } from '../../src/models/routing/health-sharing';
+import { until } from './figures';
+import { endChildren } from '../harness/child-process';
+import { untilReady } from '../harness/redis';
+import { RedisCluster } from '../harness/redis-cluster';
+import { REDIS_IS_INSTALLED } from '../harness/redis-servers';
+import {
+  arrive,
+  closeProcesses,
+  connected,
+  done,
+  openProcess,
+  untilOneArrives,
+} from '../integration/queue/wake-up-process';
 
 // Servers are killed on purpose.
 Logger.overrideLogger(false);
