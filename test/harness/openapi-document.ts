@@ -64,8 +64,16 @@ export function childOf(document: JsonObject, parent: Node, ...steps: readonly s
   return nodeAt(document, [parent.pointer, ...escaped].join('/'));
 }
 
+const operationsByDocument = new WeakMap<JsonObject, readonly Operation[]>();
+
 /** Every operation of the document except webhooks, which the gateway sends. */
 export function operationsOf(document: JsonObject): readonly Operation[] {
+  let operations = operationsByDocument.get(document);
+  if (operations === undefined) operationsByDocument.set(document, (operations = readOperations(document)));
+  return operations;
+}
+
+function readOperations(document: JsonObject): readonly Operation[] {
   const paths = isObject(document.paths) ? document.paths : {};
   return Object.entries(paths).flatMap(([path, item]) =>
     METHODS.filter((method) => isObject(item) && method in item).map((method) => {
