@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { type Migration, readSql } from '../src/core/database/migration-files';
+import { type Migration, OldDatabaseError, readSql } from '../src/core/database/migration-files';
 
 /** In the order of their foreign keys; partitions come after their tables. */
 const TABLES = [
@@ -32,7 +32,7 @@ export class Baseline1797700000000 implements Migration {
     const applied: { name: string }[] = await runner.query('SELECT name FROM migrations');
     if (applied.some(({ name }) => name === NEWEST_REPLACED)) return;
     if (applied.length > 0) {
-      throw new Error(
+      throw new OldDatabaseError(
         `The database lacks ${NEWEST_REPLACED}, which this version no longer contains. Migrate it with an earlier version first.`,
       );
     }

@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { DatabaseError } from 'pg';
 import { GatewayError } from '../core/errors/gateway-error';
 import { ConfigurationError } from '../core/config/load-config';
+import { OldDatabaseError } from '../core/database/migration-files';
 import { CliError } from './cli-context';
 import { reportFailure } from './report-failure';
 
@@ -35,6 +36,7 @@ describe('reportFailure', () => {
     [new GatewayError('not_found', 'No such key.'), 1, 'error: No such key.\n'],
     [new ConfigurationError(['PORT is wrong']), 2, 'error: The configuration is wrong:\n  PORT is wrong\n'],
     [new CliError('Migrate first.'), 1, 'error: Migrate first.\n'],
+    [new OldDatabaseError('Too old.'), 1, 'error: Too old.\n'],
     [
       Object.assign(new Error('no'), { code: 'ECONNREFUSED', syscall: 'connect' }),
       1,

@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { GatewayError } from '../core/errors/gateway-error';
 import { ConfigurationError } from '../core/config/load-config';
 import { driverErrorOf, isPermanentDatabaseError } from '../core/database/driver-error';
+import { OldDatabaseError } from '../core/database/migration-files';
 import { CatalogError } from '../models/load-catalog';
 import { CliError } from './cli-context';
 
@@ -15,6 +16,9 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   requests_per_minute: '--rpm',
   tokens_per_minute: '--tpm',
 };
+
+/** Errors whose message says what to do; others are printed with their stack. */
+const MESSAGE_SUFFICES = [CliError, ConfigurationError, CatalogError, OldDatabaseError];
 
 /**
  * Writes the error to standard error.
@@ -32,9 +36,7 @@ function describe(error: unknown): string {
   if (error instanceof GatewayError) {
     return error.param === undefined ? error.message : `option '${toOptionName(error.param)}': ${error.message}`;
   }
-  if (error instanceof CliError || error instanceof ConfigurationError || error instanceof CatalogError) {
-    return error.message;
-  }
+  if (MESSAGE_SUFFICES.some((type) => error instanceof type)) return (error as Error).message;
   if (error instanceof AggregateError) return error.errors.map(describe).join('; ');
   const cause = driverErrorOf(error);
   if (isPermanentDatabaseError(cause)) return `The database rejected the statement: ${(cause as Error).message}`;

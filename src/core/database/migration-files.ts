@@ -10,6 +10,11 @@ export interface Migration extends MigrationInterface {
   readonly routines: string;
 }
 
+/** The database is older than the migrations of this version. */
+export class OldDatabaseError extends Error {
+  override readonly name = 'OldDatabaseError';
+}
+
 /** The build copies the `.sql` files beside the compiled migrations. */
 const FOLDER = resolve(__dirname, '../../../migrations');
 
