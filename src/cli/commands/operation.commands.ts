@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { loadConfig } from '../../core/config/load-config';
 import { listPendingMigrations, runMigrations } from '../../core/database/run-migrations';
+import { TaskLeaseDirectory } from '../../core/scheduling/task-lease';
 import { importCatalog } from '../../models/catalog-import';
 import { CatalogRepository } from '../../models/catalog.repository';
 import {
@@ -36,6 +37,11 @@ export function addOperationCommands(program: Command): void {
         withServices(({ databaseUrl }) => (plan ? planMigrations(databaseUrl) : migrate(databaseUrl))),
       ),
     );
+
+  program
+    .command('leases')
+    .description('list the periodic tasks that one process runs at a time, and that process or the latest')
+    .action(run(listLeases));
 }
 
 async function checkCatalog(): Promise<CommandResult> {
@@ -114,6 +120,19 @@ function importCatalogFiles(): Promise<CommandResult> {
         `${disabled.length} disabled, ${prices} new prices. Running gateways apply this within 30 seconds.`,
       json: { models: models.length, ...summary },
     };
+  });
+}
+
+function listLeases(): Promise<CommandResult> {
+  return withContext(async ({ dataSource }) => {
+    const leases = await new TaskLeaseDirectory(dataSource).list();
+    const rows = leases.map(({ task, owner, held, until }) => [
+      task,
+      held ? 'yes' : 'no',
+      until?.toISOString() ?? '-',
+      owner ?? '-',
+    ]);
+    return { text: formatTable(['TASK', 'HELD', 'UNTIL', 'PROCESS'], rows, 'There are no tasks.'), json: { leases } };
   });
 }
 

@@ -319,6 +319,16 @@ describe('the command line', () => {
     });
   });
 
+  it('lists the periodic tasks, and the process that runs each', async () => {
+    await dataSource.query(`SELECT task_lease_take('money_sweep', 'host:1', 60)`);
+    const { leases } = await cli.json<{ leases: object[] }>('leases');
+    expect(leases).toHaveLength(4);
+    expect(leases).toContainEqual({ task: 'money_sweep', owner: 'host:1', held: true, until: expect.any(String) });
+    expect(leases).toContainEqual({ task: 'ledger_audit', owner: null, held: false, until: null });
+    const { stdout } = await cli.run('leases');
+    expect(stdout).toMatch(/^money_sweep +yes +\S+Z +host:1$/m);
+  });
+
   it('runs as a process, with its exit code, result and messages', async () => {
     const built = createBuiltCli({ ...serverSettings(database.url) });
     const { id } = await built.json<OrganizationRecord>('org', 'create', '--name', 'Built');
