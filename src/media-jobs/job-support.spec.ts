@@ -1,5 +1,5 @@
 import type { MediaSupport } from '../models/catalog-model';
-import { musicSettings, type MusicWishes, videoSettings, type VideoWishes } from './job-support';
+import { musicSettings, type RequestedMusic, videoSettings, type RequestedVideo } from './job-support';
 
 const FULL: MediaSupport = {
   durations: [4, 8, 12],
@@ -13,13 +13,15 @@ const FULL: MediaSupport = {
   sample_rates: [44_100, 48_000],
 };
 
-const video = (wishes: VideoWishes, media: MediaSupport | null = FULL) => videoSettings({ id: 'a/b', media }, wishes);
-const music = (wishes: MusicWishes, media: MediaSupport | null = FULL) => musicSettings({ id: 'a/b', media }, wishes);
+const video = (requested: RequestedVideo, media: MediaSupport | null = FULL) =>
+  videoSettings({ id: 'a/b', media }, requested);
+const music = (requested: RequestedMusic, media: MediaSupport | null = FULL) =>
+  musicSettings({ id: 'a/b', media }, requested);
 const refusal = (param: string) => expect.objectContaining({ code: 'validation_failed', param });
 
 describe('videoSettings', () => {
   it('keeps supported options unchanged', () => {
-    const wishes = {
+    const requested = {
       duration_seconds: 8,
       resolution: '1080p',
       aspect_ratio: '9:16',
@@ -28,7 +30,7 @@ describe('videoSettings', () => {
       end_image_url: 'https://example.com/b.png',
       input_images: ['https://example.com/c.png'],
     };
-    expect(video(wishes)).toEqual({ durationSeconds: 8, resolution: '1080p', aspectRatio: '9:16', audio: true });
+    expect(video(requested)).toEqual({ durationSeconds: 8, resolution: '1080p', aspectRatio: '9:16', audio: true });
   });
 
   it('defaults to the first supported option, so that price and provider use the same settings', () => {
@@ -47,26 +49,26 @@ describe('videoSettings', () => {
     ).toEqual(defaults);
   });
 
-  it.each<[string, VideoWishes]>([
+  it.each<[string, RequestedVideo]>([
     ['duration_seconds', { duration_seconds: 5 }],
     ['duration_seconds', { duration_seconds: 8.5 }],
     ['resolution', { resolution: '480p' }],
     ['aspect_ratio', { aspect_ratio: '1:1' }],
-  ])('rejects an unsupported %s and lists the supported values', (param, wishes) => {
-    expect(() => video(wishes)).toThrow(refusal(param));
-    expect(() => video(wishes)).toThrow(expect.objectContaining({ details: { supported: expect.any(Array) } }));
+  ])('rejects an unsupported %s and lists the supported values', (param, requested) => {
+    expect(() => video(requested)).toThrow(refusal(param));
+    expect(() => video(requested)).toThrow(expect.objectContaining({ details: { supported: expect.any(Array) } }));
   });
 
-  it.each<[string, VideoWishes]>([
+  it.each<[string, RequestedVideo]>([
     ['resolution', { resolution: '720p' }],
     ['aspect_ratio', { aspect_ratio: '16:9' }],
     ['audio', { audio: true }],
     ['image_url', { image_url: 'https://example.com/a.png' }],
     ['end_image_url', { end_image_url: 'https://example.com/a.png' }],
     ['input_images', { input_images: ['https://example.com/a.png'] }],
-  ])('rejects %s when the catalogue lists no support for it', (param, wishes) => {
-    expect(() => video(wishes, {})).toThrow(refusal(param));
-    expect(() => video(wishes, null)).toThrow(refusal(param));
+  ])('rejects %s when the catalogue lists no support for it', (param, requested) => {
+    expect(() => video(requested, {})).toThrow(refusal(param));
+    expect(() => video(requested, null)).toThrow(refusal(param));
   });
 
   it.each([
@@ -139,11 +141,11 @@ describe('musicSettings', () => {
     expect(music({}, null)).toEqual({ durationSeconds: 30, format: null, sampleRate: null, instrumental: false });
   });
 
-  it.each<[string, MusicWishes]>([
+  it.each<[string, RequestedMusic]>([
     ['duration_seconds', { duration_seconds: 13 }],
     ['format', { format: 'flac' }],
     ['sample_rate', { sample_rate: 96_000 }],
-  ])('rejects an unsupported %s', (param, wishes) => {
-    expect(() => music(wishes)).toThrow(refusal(param));
+  ])('rejects an unsupported %s', (param, requested) => {
+    expect(() => music(requested)).toThrow(refusal(param));
   });
 });

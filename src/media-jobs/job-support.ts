@@ -3,7 +3,7 @@ import type { CatalogModel, MediaSupport } from '../models/catalog-model';
 import type { MusicSettings, VideoSettings } from './media-job.types';
 
 /** The model-dependent fields of a video request; the DTO has validated their form. */
-export interface VideoWishes {
+export interface RequestedVideo {
   readonly duration_seconds?: number | null;
   readonly resolution?: string | null;
   readonly aspect_ratio?: string | null;
@@ -13,7 +13,7 @@ export interface VideoWishes {
   readonly input_images?: readonly string[] | null;
 }
 
-export interface MusicWishes {
+export interface RequestedMusic {
   readonly duration_seconds?: number | null;
   readonly format?: string | null;
   readonly sample_rate?: number | null;
@@ -31,27 +31,28 @@ const USUAL_MUSIC_SECONDS = 30;
  * provider use the same settings. Nothing is rounded or dropped.
  * @throws GatewayError `validation_failed` with the unsupported field as `param`
  */
-export function videoSettings({ id, media }: ModelMedia, wishes: VideoWishes): VideoSettings {
+export function videoSettings({ id, media }: ModelMedia, requested: RequestedVideo): VideoSettings {
   const support = media ?? {};
-  requireSupport(id, support.first_frame === true || wishes.image_url == null, 'image_url');
-  requireSupport(id, support.last_frame === true || wishes.end_image_url == null, 'end_image_url');
-  requireSupport(id, support.references === true || !wishes.input_images?.length, 'input_images');
+  requireSupport(id, support.first_frame === true || requested.image_url == null, 'image_url');
+  requireSupport(id, support.last_frame === true || requested.end_image_url == null, 'end_image_url');
+  requireSupport(id, support.references === true || !requested.input_images?.length, 'input_images');
   return {
-    durationSeconds: durationOf(id, support.durations, wishes.duration_seconds, USUAL_VIDEO_SECONDS),
-    resolution: choiceOf(id, support.resolutions, wishes.resolution, 'resolution') ?? support.resolutions?.[0] ?? null,
-    aspectRatio: choiceOf(id, support.aspect_ratios, wishes.aspect_ratio, 'aspect_ratio'),
-    audio: audioOf(id, support.audio, wishes.audio),
+    durationSeconds: durationOf(id, support.durations, requested.duration_seconds, USUAL_VIDEO_SECONDS),
+    resolution:
+      choiceOf(id, support.resolutions, requested.resolution, 'resolution') ?? support.resolutions?.[0] ?? null,
+    aspectRatio: choiceOf(id, support.aspect_ratios, requested.aspect_ratio, 'aspect_ratio'),
+    audio: audioOf(id, support.audio, requested.audio),
   };
 }
 
 /** Resolves a music request for its model, as {@link videoSettings} does. */
-export function musicSettings({ id, media }: ModelMedia, wishes: MusicWishes): MusicSettings {
+export function musicSettings({ id, media }: ModelMedia, requested: RequestedMusic): MusicSettings {
   const support = media ?? {};
   return {
-    durationSeconds: durationOf(id, support.durations, wishes.duration_seconds, USUAL_MUSIC_SECONDS),
-    format: choiceOf(id, support.formats, wishes.format, 'format') ?? support.formats?.[0] ?? null,
-    sampleRate: choiceOf(id, support.sample_rates, wishes.sample_rate, 'sample_rate'),
-    instrumental: wishes.instrumental ?? false,
+    durationSeconds: durationOf(id, support.durations, requested.duration_seconds, USUAL_MUSIC_SECONDS),
+    format: choiceOf(id, support.formats, requested.format, 'format') ?? support.formats?.[0] ?? null,
+    sampleRate: choiceOf(id, support.sample_rates, requested.sample_rate, 'sample_rate'),
+    instrumental: requested.instrumental ?? false,
   };
 }
 

@@ -18,8 +18,8 @@ const PAUSE_MS = 1_000;
 /**
  * Brings the database up to date and returns the names of the migrations that ran, oldest first. All of them and the
  * functions and views (migrations/README.md) are one transaction: a failed upgrade leaves the database as it was. An
- * advisory lock serializes replicas that start together; PostgreSQL releases it when its holder dies. A table that others
- * lock is waited for in several attempts.
+ * advisory lock serializes replicas that start together; PostgreSQL releases it when its holder dies. It waits in
+ * several attempts for a table that others lock.
  */
 export async function runMigrations(url: string, migrations = MIGRATIONS): Promise<string[]> {
   return withMigrationLock(url, migrations, async (dataSource) => {

@@ -15,7 +15,7 @@ export type ProviderErrorCode = Extract<
 /** How far the call got: decides what may be retried, and what the client has already received. */
 export type ProviderPhase = 'connect' | 'headers' | 'first_token' | 'stream' | 'job';
 
-/** The code of a reply that exceeds what the gateway reads: asking again returns the same. */
+/** The code of a reply that exceeds what the gateway reads: a retry returns the same. */
 export const REPLY_TOO_LONG = 'reply_too_long';
 /** The code of a job that succeeded, but whose report has no result. */
 export const SUCCESS_WITHOUT_RESULT = 'no_result';

@@ -20,11 +20,11 @@ import { isJsonObject, type JsonObject } from '../kit/json';
 import { type FormPart, MultipartBody } from '../kit/multipart-body';
 import type { UpstreamHttp } from '../kit/upstream-http';
 import {
-  askAboutJob,
   asVideo,
   canceledJob,
   expiredJob,
   failedJob,
+  fetchJob,
   segment,
   submitJob,
   toHandle,
@@ -61,7 +61,7 @@ export class OpenAiVideos implements AsyncJobAdapter {
   }
 
   async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
-    return toSnapshot(id, await askAboutJob(this.http, this.endpointOf(id), call));
+    return toSnapshot(id, await fetchJob(this.http, this.endpointOf(id), call));
   }
 
   /** Deletes the job, which stops it at vLLM-Omni. A server that keeps a job in progress refuses. */

@@ -12,7 +12,7 @@ import { asRefusal, failedJob } from './video-jobs';
 
 const CANCEL_TIMEOUT_MS = 5_000;
 
-/** An accepted request, and the addresses that the vendor gave for it. */
+/** An accepted request, and the URLs that the vendor returned for it. */
 export type QueuedRequest = Required<Pick<JobHandle, 'id' | 'urls'>>;
 
 /** The end of a request that made nothing. */

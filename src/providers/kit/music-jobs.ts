@@ -6,7 +6,7 @@ import { decodeBase64 } from './json';
 import { unsupported } from './unsupported';
 import { asRefusal } from './video-jobs';
 
-/** The piece is the reply: nothing is left to ask for if it is lost, and composing it again costs again. */
+/** The piece is the reply: a lost one cannot be fetched, and composing it again costs again. */
 export const WITHIN_ONE_REQUEST: JobCapabilities = {
   cancel: 'never',
   progress: false,

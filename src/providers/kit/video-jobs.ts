@@ -21,7 +21,7 @@ const MAX_ID_LENGTH = 512;
 /** Names under which vendors report a refusal by their moderation. */
 const MODERATION = /moderat|safety|policy|sensitive|nsfw|prohibited|content_?filter|risk|violat/i;
 
-/** A vendor whose results are at public addresses, so that the gateway fetches them without the vendor's key. */
+/** A vendor whose results are at public URLs, so that the gateway fetches them without the vendor's key. */
 export abstract class VideoJobs implements AsyncJobAdapter {
   readonly mode = 'async';
   abstract readonly capabilities: JobCapabilities;
@@ -69,7 +69,7 @@ export async function submitJob(
 }
 
 /** The document about a job. @throws ProviderError */
-export async function askAboutJob(http: UpstreamHttp, endpoint: string, call: ProviderCall): Promise<JsonObject> {
+export async function fetchJob(http: UpstreamHttp, endpoint: string, call: ProviderCall): Promise<JsonObject> {
   return readReply(await http.get(endpoint, call));
 }
 

@@ -27,7 +27,7 @@ const COMMON = {
   delivers: { images: [{ url: SAMPLE, revisedPrompt: null }], usage: { images: 1, units: 3 } },
   broken: {
     ...NOT_JSON,
-    'no place to ask': json({ id: 'task-1' }),
+    'no polling URL': json({ id: 'task-1' }),
     'a place at another host': json({ id: 'task-1', polling_url: 'https://bfl.example.com/v1/get_result?id=task-1' }),
     'no sample': ready({}),
     'an invalid address': ready({ sample: 'file:///etc/passwd' }),

@@ -51,13 +51,13 @@ function open(money: MoneyEngine, dataSource: DataSource, clock: Clock): JobEngi
   };
 }
 
-export interface SubmissionWishes extends Partial<Omit<JobSubmission, 'claim'>> {
+export interface SubmissionOptions extends Partial<Omit<JobSubmission, 'claim'>> {
   readonly key?: string;
   readonly body?: string;
 }
 
-export function submissionOf(account: Account, wishes: SubmissionWishes = {}): JobSubmission {
-  const { key, body = 'a body', ...overrides } = wishes;
+export function submissionOf(account: Account, options: SubmissionOptions = {}): JobSubmission {
+  const { key, body = 'a body', ...overrides } = options;
   const id = overrides.id ?? newId();
   const holdMicro = overrides.holdMicro ?? 1_500n;
   return {
@@ -114,8 +114,8 @@ export function finish(
   return endings.finish(job.id, ending, receiptOf(job, ending, { ...NO_USAGE, seconds: 5 }, Date.now()), guard);
 }
 
-export async function submit(engine: JobEngine, account: Account, wishes: SubmissionWishes = {}): Promise<MediaJob> {
-  const submission = submissionOf(account, wishes);
+export async function submit(engine: JobEngine, account: Account, options: SubmissionOptions = {}): Promise<MediaJob> {
+  const submission = submissionOf(account, options);
   await engine.endings.submit(submission);
   return requireJob(engine, submission.id, account);
 }

@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../../src/core/errors/gateway-error';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
-import { finish, type JobEngine, requireJob, startJobEngine, submissionOf, type SubmissionWishes } from './job-engine';
+import { finish, type JobEngine, requireJob, startJobEngine, submissionOf, type SubmissionOptions } from './job-engine';
 
 const WAITING = `
   SELECT count(*)::integer AS waiting FROM pg_stat_activity
@@ -26,7 +26,7 @@ describe('submitting a job', () => {
     await database.drop();
   });
 
-  const submit = (wishes: SubmissionWishes = {}, by = engine) => by.endings.submit(submissionOf(account, wishes));
+  const submit = (options: SubmissionOptions = {}, by = engine) => by.endings.submit(submissionOf(account, options));
   const reserved = async () => (await engine.money.ledger.balance(account.organizationId)).reservedMicro;
   const count = async (table: string): Promise<number> => {
     const [row] = await engine.dataSource.query<{ rows: number }[]>(

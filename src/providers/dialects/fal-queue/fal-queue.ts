@@ -1,6 +1,6 @@
 /**
  * The queue of fal (https://fal.ai/docs/api-reference/inference-api): a request is submitted once, and its status and
- * result are read under the addresses that fal returned for it.
+ * result are read at the URLs that fal returned for it.
  */
 import type { CallLimits, ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
@@ -16,8 +16,8 @@ import {
 } from '../../kit/mapped-queue';
 import { falFailureOf, reportedFailure } from './fal-failure';
 
-/** Addresses are stored in the handle of a job, which holds at most 2 KB. */
-const MAX_ADDRESS_LENGTH = 500;
+/** URLs are stored in the handle of a job, which holds at most 2 KB. */
+const MAX_URL_LENGTH = 500;
 const MAX_ID_LENGTH = 100;
 /** The queue has a second name (https://fal.ai/docs/api-reference/inference-api/openapi/queue.json). */
 const OWN_HOSTS: ReadonlySet<string> = new Set(['queue.fal.run', 'queue.falrun.com']);
@@ -25,7 +25,7 @@ const OWN_HOSTS: ReadonlySet<string> = new Set(['queue.fal.run', 'queue.falrun.c
 export class FalQueue implements MappedQueue {
   constructor(private readonly http: UpstreamHttp) {}
 
-  /** Once: fal has no idempotency key. The addresses cannot be derived, since they lack the end of the path. */
+  /** Once: fal has no idempotency key. Its URLs cannot be derived, since they lack the end of the path. */
   async submit(input: JsonObject, call: ProviderCall): Promise<QueuedRequest> {
     const { upstreamModel, callbackUrl } = call;
     const path = upstreamModel.split('/').map(encodeURIComponent).join('/');
@@ -35,7 +35,7 @@ export class FalQueue implements MappedQueue {
       (name) => reply?.[name],
     );
     const isUsable =
-      typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && [status, response, cancel].every(isAddress);
+      typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && [status, response, cancel].every(isUrl);
     if (!isUsable) throw unreadableQueue();
     return { id, urls: { status: status as string, response: response as string, cancel: cancel as string } };
   }
@@ -67,10 +67,10 @@ export class FalQueue implements MappedQueue {
     }
   }
 
-  private async read(address: string | undefined, status: JsonObject, call: CallLimits): Promise<QueueState> {
+  private async read(reportedUrl: string | undefined, status: JsonObject, call: CallLimits): Promise<QueueState> {
     const reported = reportedFailure(status);
     try {
-      const reply = await this.http.request('GET', this.targetOf(address), call);
+      const reply = await this.http.request('GET', this.targetOf(reportedUrl), call);
       const document = parseJsonObject(reply.body);
       if (reported !== null) return reported;
       if (document === null) throw unreadableQueue();
@@ -88,10 +88,10 @@ export class FalQueue implements MappedQueue {
   }
 
   /** Paths are requested from the configured host, so that the key never goes elsewhere. */
-  private targetOf(address = ''): string {
-    const own = this.http.endpointAt(address);
+  private targetOf(reportedUrl = ''): string {
+    const own = this.http.endpointAt(reportedUrl);
     if (own !== null) return own;
-    const url = URL.canParse(address) ? new URL(address) : null;
+    const url = URL.canParse(reportedUrl) ? new URL(reportedUrl) : null;
     if (url === null || !OWN_HOSTS.has(url.host)) throw unreadableQueue();
     return this.http.endpoint(url.pathname.slice(1)) + url.search;
   }
@@ -102,8 +102,8 @@ function isWithheld({ has_nsfw_concepts: flags }: JsonObject): boolean {
   return Array.isArray(flags) && flags.length > 0 && flags.every((flag) => flag === true);
 }
 
-function isAddress(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= MAX_ADDRESS_LENGTH && URL.canParse(value);
+function isUrl(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_URL_LENGTH && URL.canParse(value);
 }
 
 /** 400 "Request is still in progress": the status was ahead of the result (https://github.com/vercel/ai). */

@@ -60,7 +60,7 @@ export function usageOf({ usage, x_groq: groq, choices }: JsonObject): unknown {
   return isJsonObject(choice) ? choice['usage'] : undefined;
 }
 
-/** Sources that an upstream lists beside the choices: as pages, or as bare addresses; `null` without any. */
+/** Sources that an upstream lists beside the choices: as pages, or as bare URLs; `null` without any. */
 export function toAnnotations({ search_results: pages, citations }: JsonObject): readonly JsonObject[] | null {
   const sources = Array.isArray(pages) && pages.length > 0 ? pages : citations;
   if (!Array.isArray(sources)) return null;

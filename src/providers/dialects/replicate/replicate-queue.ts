@@ -14,7 +14,7 @@ import {
 } from '../../kit/mapped-queue';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 
-const MAX_ADDRESS_LENGTH = 500;
+const MAX_URL_LENGTH = 500;
 const MAX_ID_LENGTH = 100;
 /** A version of a model that is not official: `owner/name:version`, or the version alone. */
 const VERSION = /^(?:[^:]+:)?([0-9a-f]{64})$/;
@@ -37,7 +37,7 @@ export class ReplicateQueue implements MappedQueue {
     const { get, cancel } = isJsonObject(reply?.['urls']) ? reply['urls'] : {};
     const id = reply?.['id'];
     const isNamed = typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH;
-    if (!isNamed || !isAddress(get) || !isAddress(cancel)) throw unreadableQueue();
+    if (!isNamed || !isUrl(get) || !isUrl(cancel)) throw unreadableQueue();
     return { id, urls: { get, cancel } };
   }
 
@@ -55,15 +55,15 @@ export class ReplicateQueue implements MappedQueue {
   }
 
   /** Requests carry the key, so they go to the configured host only. */
-  private targetOf(address = ''): string {
-    const target = this.http.endpointAt(address);
+  private targetOf(reportedUrl = ''): string {
+    const target = this.http.endpointAt(reportedUrl);
     if (target === null) throw unreadableQueue();
     return target;
   }
 }
 
-function isAddress(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= MAX_ADDRESS_LENGTH && URL.canParse(value);
+function isUrl(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_URL_LENGTH && URL.canParse(value);
 }
 
 function stateOf({ status, output, error, metrics }: JsonObject): QueueState {

@@ -4,12 +4,12 @@ import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { toDataUrl } from '../../kit/data-url';
 import {
-  askAboutJob,
   asVideo,
   billed,
   canceledJob,
   expiredJob,
   failedJob,
+  fetchJob,
   segment,
   type SubmissionCall,
   submitJob,
@@ -46,7 +46,7 @@ export class ArkVideo extends VideoJobs {
   }
 
   async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
-    return toSnapshot(await askAboutJob(this.http, this.endpointOf(id), call));
+    return toSnapshot(await fetchJob(this.http, this.endpointOf(id), call));
   }
 
   async cancel(handle: JobHandle, call: ProviderCall): Promise<'canceled' | 'too-late'> {

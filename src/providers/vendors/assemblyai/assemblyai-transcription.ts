@@ -1,6 +1,6 @@
 /**
  * Transcription by AssemblyAI: upload, create, poll
- * (https://www.assemblyai.com/docs/getting-started/transcribe-an-audio-file). A transcript is created once; it is waited for
+ * (https://www.assemblyai.com/docs/getting-started/transcribe-an-audio-file). A transcript is created once, and polled
  * within the time limit of the call.
  */
 import type { CallLimits, ProviderCall } from '../../contract/provider-call';
@@ -105,8 +105,8 @@ function toFailure(reason: unknown): ProviderError {
 }
 
 /**
- * Its 400 and 422 have a sentence and no code (https://www.assemblyai.com/docs/guides/common_errors_and_solutions), so the
- * only part of the request that a client wrote tells whose fault they are; `null`: there is none.
+ * Its 400 and 422 have a sentence and no code (https://www.assemblyai.com/docs/guides/common_errors_and_solutions), so they
+ * are blamed on the only part of the request that the client wrote; `null`: there is none.
  */
 function blame(param: string | null): (error: unknown) => never {
   return (error) => {

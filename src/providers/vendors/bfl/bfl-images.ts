@@ -1,6 +1,6 @@
 /**
  * Images by Black Forest Labs, which accepts a request and has the result asked for
- * (https://docs.bfl.ml/api_integration/integration_guidelines). A request is sent once; its result is waited for within the
+ * (https://docs.bfl.ml/api_integration/integration_guidelines). A request is sent once; its result is polled within the
  * time limit of the call. Addresses of images expire after ten minutes.
  */
 import type { ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';

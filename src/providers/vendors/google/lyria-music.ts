@@ -47,6 +47,6 @@ export class LyriaMusic implements SyncJobAdapter {
 function toInteraction(spec: MusicSpec, model: string): JsonObject {
   assertPlainMp3(spec);
   const { prompt, durationSeconds, instrumental } = spec;
-  const wishes = [`Duration: ${durationSeconds} seconds.`, ...(instrumental ? [INSTRUMENTAL] : [])];
-  return { model, input: `${prompt}\n\n${wishes.join(' ')}` };
+  const hints = [`Duration: ${durationSeconds} seconds.`, ...(instrumental ? [INSTRUMENTAL] : [])];
+  return { model, input: `${prompt}\n\n${hints.join(' ')}` };
 }

@@ -12,11 +12,11 @@ import { SUCCESS_WITHOUT_RESULT } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import {
-  askAboutJob,
   asVideo,
   canceledJob,
   expiredJob,
   failedJob,
+  fetchJob,
   segment,
   submitJob,
   toHandle,
@@ -61,10 +61,10 @@ export class OmniVideo extends VideoJobs {
   }
 
   async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
-    return toSnapshot(await askAboutJob(this.http, this.endpointOf(id), call));
+    return toSnapshot(await fetchJob(this.http, this.endpointOf(id), call));
   }
 
-  /** A finished interaction cannot be canceled, and says so with an error only: hence the question before. */
+  /** Canceling a finished interaction is an error like any other, so its state is read first. */
   async cancel(handle: JobHandle, call: ProviderCall): Promise<'canceled' | 'requested' | 'too-late'> {
     const { state } = await this.poll(handle, call);
     if (state === 'canceled') return 'canceled';

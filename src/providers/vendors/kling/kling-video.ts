@@ -4,11 +4,11 @@ import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import {
-  askAboutJob,
   asVideo,
   billed,
   contentRefused,
   failedJob,
+  fetchJob,
   isModeration,
   segment,
   type SubmissionCall,
@@ -73,7 +73,7 @@ export class KlingVideo extends VideoJobs {
   ): Promise<JsonObject | null> {
     const endpoint = this.http.endpoint('tasks', { [name]: id });
     try {
-      const { data } = await this.exchange(askAboutJob(this.http, endpoint, call));
+      const { data } = await this.exchange(fetchJob(this.http, endpoint, call));
       const tasks: readonly unknown[] = Array.isArray(data) ? data : [data];
       const key = name === 'task_ids' ? 'id' : 'external_id';
       return tasks.filter(isJsonObject).find((task) => task[key] === id) ?? null;

@@ -4,9 +4,9 @@ import type { ProviderCall } from '../../contract/provider-call';
 import { NO_USAGE } from '../../contract/usage';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import {
-  askAboutJob,
   asVideo,
   failedJob,
+  fetchJob,
   segment,
   submitJob,
   toHandle,
@@ -19,8 +19,8 @@ import {
 const SECONDS_WITH_FRAMES = 5;
 
 /**
- * Ray at the Luma Agents API (https://docs.agents.lumalabs.ai/guides/videos/generation/). It has two endpoints, to submit
- * and to ask: no cancellation, no progress and no webhooks. Videos are silent.
+ * Ray at the Luma Agents API (https://docs.agents.lumalabs.ai/guides/videos/generation/). It can submit and poll: no
+ * cancellation, no progress and no webhooks. Videos are silent.
  */
 export class LumaVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {
@@ -43,7 +43,7 @@ export class LumaVideo extends VideoJobs {
   }
 
   async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
-    return toSnapshot(await askAboutJob(this.http, this.http.endpoint(`generations/${segment(id)}`), call));
+    return toSnapshot(await fetchJob(this.http, this.http.endpoint(`generations/${segment(id)}`), call));
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Music by MiniMax (https://platform.minimax.io/docs/api-reference/music-generation). The reply is the piece, in
- * hexadecimal. There is no field for the duration, which follows from the lyrics: the result has the one it was given, and
+ * hexadecimal. There is no field for the duration, which follows from the lyrics: the result reports the real one, and
  * the price is per song.
  */
 import type { JobCapabilities, JobSpec, MusicSpec, SyncJobAdapter } from '../../contract/media-job';

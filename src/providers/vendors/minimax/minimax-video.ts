@@ -4,12 +4,12 @@ import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { toDataUrl } from '../../kit/data-url';
 import {
-  askAboutJob,
   asVideo,
   billed,
   canceledJob,
   expiredJob,
   failedJob,
+  fetchJob,
   segment,
   type SubmissionCall,
   submitJob,
@@ -36,7 +36,7 @@ export class MiniMaxVideo extends VideoJobs {
     cancel: 'never',
     progress: false,
     idempotentSubmit: false,
-    // Time-limited, and asking again refreshes it, for seven days:
+    // Each poll returns a new URL, for seven days:
     // https://platform.minimax.io/docs/api-reference/video-generation-v2-query
     outputTtlSeconds: 43_200,
     pollMs: [10_000, 30_000],
@@ -54,7 +54,7 @@ export class MiniMaxVideo extends VideoJobs {
 
   async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
     const endpoint = this.http.endpoint(`../v2/query/video_generation/${segment(id)}`);
-    const { task } = await askAboutJob(this.http, endpoint, call);
+    const { task } = await fetchJob(this.http, endpoint, call);
     if (!isJsonObject(task)) throw unreadable();
     return toSnapshot(task);
   }

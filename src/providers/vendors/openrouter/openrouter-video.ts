@@ -15,12 +15,12 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 import { isSignedByOpenRouter } from './openrouter-signature';
 import { toDataUrl } from '../../kit/data-url';
 import {
-  askAboutJob,
   asVideo,
   billed,
   canceledJob,
   expiredJob,
   failedJob,
+  fetchJob,
   isModeration,
   segment,
   type SubmissionCall,
@@ -75,7 +75,7 @@ export class OpenRouterVideo extends VideoJobs {
   }
 
   async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
-    return toSnapshot(await askAboutJob(this.http, this.http.endpoint(`videos/${segment(id)}`), call));
+    return toSnapshot(await fetchJob(this.http, this.http.endpoint(`videos/${segment(id)}`), call));
   }
 
   /** `unsigned_urls` are at OpenRouter and need the key; `urls` are signed and at its storage. */

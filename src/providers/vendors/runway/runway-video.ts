@@ -3,11 +3,11 @@ import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { toDataUrl } from '../../kit/data-url';
 import {
-  askAboutJob,
   asVideo,
   billed,
   canceledJob,
   failedJob,
+  fetchJob,
   segment,
   submitJob,
   toCount,
@@ -39,7 +39,7 @@ export class RunwayVideo extends VideoJobs {
     cancel: 'always',
     progress: true,
     idempotentSubmit: false,
-    // 24 to 48 hours, and asking again refreshes the address: https://docs.dev.runwayml.com/assets/outputs/
+    // 24 to 48 hours, and each poll returns a new URL: https://docs.dev.runwayml.com/assets/outputs/
     outputTtlSeconds: 86_400,
     // "Should not expect updates more frequent than once every five seconds": the reference of GET /v1/tasks/{id}
     pollMs: [5_000, 15_000],
@@ -58,10 +58,10 @@ export class RunwayVideo extends VideoJobs {
   }
 
   async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
-    return toSnapshot(await askAboutJob(this.http, this.endpointOf(id), call));
+    return toSnapshot(await fetchJob(this.http, this.endpointOf(id), call));
   }
 
-  /** The same request deletes the task, and its result, once it has ended: hence the question before. */
+  /** The same request deletes an ended task with its result, so its state is read first. */
   async cancel(handle: JobHandle, call: ProviderCall): Promise<'canceled' | 'too-late'> {
     const { state } = await this.poll(handle, call);
     if (state === 'canceled') return 'canceled';

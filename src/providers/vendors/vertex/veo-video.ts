@@ -22,8 +22,8 @@ const REFERENCE_SECONDS = 8;
 
 /**
  * Videos by Veo (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/veo-video-generation). Without a
- * bucket of the operator's, the finished operation contains the file itself. Its id is a resource name, which is asked
- * about with a `POST`. The Gemini API has no Veo since 2026-10-22.
+ * bucket of the operator's, the finished operation contains the file itself. Its id is a resource name, which is polled
+ * with a `POST`. The Gemini API has no Veo since 2026-10-22.
  */
 export class VeoVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {
@@ -31,11 +31,11 @@ export class VeoVideo extends VideoJobs {
     progress: false,
     idempotentSubmit: false,
     outputTtlSeconds: 3_600,
-    // A video takes one to three minutes, and every question about a finished one transfers it.
+    // A video takes one to three minutes, and every poll of a finished one transfers it.
     pollMs: [10_000, 30_000],
   };
   private readonly submissions: ModelEndpoints;
-  private readonly questions: ModelEndpoints;
+  private readonly polls: ModelEndpoints;
 
   /** @param authorize runs before a request is sent, for a credential that expires */
   constructor(
@@ -45,7 +45,7 @@ export class VeoVideo extends VideoJobs {
   ) {
     super(provider, http);
     this.submissions = new ModelEndpoints(http, 'predictLongRunning');
-    this.questions = new ModelEndpoints(http, 'fetchPredictOperation');
+    this.polls = new ModelEndpoints(http, 'fetchPredictOperation');
   }
 
   assertSupported(spec: JobSpec): void {
@@ -62,7 +62,7 @@ export class VeoVideo extends VideoJobs {
   async poll({ id, upstreamModel }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
     await this.authorize();
     const body = JSON.stringify({ operationName: id });
-    const operation = parseJsonObject(await this.http.post(this.questions.of(upstreamModel), body, call));
+    const operation = parseJsonObject(await this.http.post(this.polls.of(upstreamModel), body, call));
     if (operation === null) throw unreadable();
     return toSnapshot(operation);
   }
