@@ -11,77 +11,61 @@ const ALL = MIGRATIONS.map((migration) => migration.name);
 
 describe('migrations', () => {
   let database: TestDatabase;
+  let dataSource: DataSource;
 
   beforeEach(async () => {
     database = await createEmptyTestDatabase();
+    dataSource = await createDataSource({ url: database.url, poolSize: 3, statementTimeoutMs: 0 }).initialize();
   });
 
-  afterEach(() => database.drop());
+  afterEach(async () => {
+    await dataSource.destroy();
+    await database.drop();
+  });
 
   it('create exactly the tables that the entities describe', async () => {
     await runMigrations(database.url);
-    expect(await findSchemaDrift(database.url)).toEqual([]);
+    expect(await findSchemaDrift(dataSource)).toEqual([]);
   });
 
   it('leave the database as it was when one of them fails, and can then run', async () => {
-    const dataSource = await createDataSource({ url: database.url, poolSize: 1 }).initialize();
-    try {
-      // The last of the views cannot be created: all tables and functions before it are rolled back.
-      await dataSource.query('CREATE TABLE record_violations ()');
-      await expect(runMigrations(database.url)).rejects.toThrow('record_violations');
-      expect(await listObjects(dataSource)).toEqual(['record_violations']);
-      await dataSource.query('DROP TABLE record_violations');
-      expect(await runMigrations(database.url)).toEqual(ALL);
-    } finally {
-      await dataSource.destroy();
-    }
+    // The last of the views cannot be created: all tables and functions before it are rolled back.
+    await dataSource.query('CREATE TABLE record_violations ()');
+    await expect(runMigrations(database.url)).rejects.toThrow('record_violations');
+    expect(await listObjects(dataSource)).toEqual(['record_violations']);
+    await dataSource.query('DROP TABLE record_violations');
+    expect(await runMigrations(database.url)).toEqual(ALL);
   });
 
   it('leave the tables of a database that has the migrations which the baseline replaces', async () => {
     await runMigrations(database.url);
-    const dataSource = await createDataSource({ url: database.url, poolSize: 1 }).initialize();
-    try {
-      await appliedBefore(dataSource, NEWEST_REPLACED);
-      await dataSource.query(`INSERT INTO organization (name) VALUES ('kept')`);
-      expect(await runMigrations(database.url)).toEqual(ALL);
-      expect(await dataSource.query('SELECT name FROM organization')).toEqual([{ name: 'kept' }]);
-    } finally {
-      await dataSource.destroy();
-    }
+    await appliedBefore(dataSource, NEWEST_REPLACED);
+    await dataSource.query(`INSERT INTO organization (name) VALUES ('kept')`);
+    expect(await runMigrations(database.url)).toEqual(ALL);
+    expect(await dataSource.query('SELECT name FROM organization')).toEqual([{ name: 'kept' }]);
   });
 
   it('refuse a database that lacks some of the migrations which the baseline replaces', async () => {
     await runMigrations(database.url);
-    const dataSource = await createDataSource({ url: database.url, poolSize: 1 }).initialize();
-    try {
-      await appliedBefore(dataSource, 'LedgerArchive1797400000000');
-      await expect(runMigrations(database.url)).rejects.toThrow(`The database lacks ${NEWEST_REPLACED}`);
-    } finally {
-      await dataSource.destroy();
-    }
+    await appliedBefore(dataSource, 'LedgerArchive1797400000000');
+    await expect(runMigrations(database.url)).rejects.toThrow(`The database lacks ${NEWEST_REPLACED}`);
   });
 
   it('replace functions, triggers and views that differ from their files whenever a migration runs', async () => {
     await runMigrations(database.url);
-    const dataSource = await createDataSource({ url: database.url, poolSize: 1 }).initialize();
-    try {
-      const before = await readDefinitions(dataSource);
-      await dataSource.query(`
-        CREATE OR REPLACE FUNCTION money_post(p_organization uuid, p_kind text, p_delta bigint, p_reference text)
-        RETURNS text LANGUAGE sql AS $$ SELECT 'changed' $$;
-        DROP TRIGGER ledger_posting_is_append_only ON ledger_posting;
-        DROP VIEW money_violations`);
-      expect(await readDefinitions(dataSource)).not.toEqual(before);
-      await runMigrations(database.url, [...MIGRATIONS, ChangeFunction1999000000000]);
-      expect(await readDefinitions(dataSource)).toEqual(before);
-    } finally {
-      await dataSource.destroy();
-    }
+    const before = await readDefinitions(dataSource);
+    await dataSource.query(`
+      CREATE OR REPLACE FUNCTION money_post(p_organization uuid, p_kind text, p_delta bigint, p_reference text)
+      RETURNS text LANGUAGE sql AS $$ SELECT 'changed' $$;
+      DROP TRIGGER ledger_posting_is_append_only ON ledger_posting;
+      DROP VIEW money_violations`);
+    expect(await readDefinitions(dataSource)).not.toEqual(before);
+    await runMigrations(database.url, [...MIGRATIONS, ChangeFunction1999000000000]);
+    expect(await readDefinitions(dataSource)).toEqual(before);
   });
 
   it('give way to the statements behind them after 3 s, while another transaction holds a table that they change', async () => {
     await runMigrations(database.url);
-    const dataSource = await createDataSource({ url: database.url, poolSize: 3, statementTimeoutMs: 0 }).initialize();
     const holder = dataSource.createQueryRunner();
     await holder.startTransaction();
     await holder.query('SELECT FROM purchase');
@@ -98,7 +82,6 @@ describe('migrations', () => {
     await holder.commitTransaction();
     await holder.release();
     expect(await migrating).toEqual(['ChangePurchase1999000000001']);
-    await dataSource.destroy();
   });
 
   it('run once when several replicas start together', async () => {
@@ -107,14 +90,9 @@ describe('migrations', () => {
   });
 
   it('are reported as pending until they have run', async () => {
-    const dataSource = await createDataSource({ url: database.url, poolSize: 1 }).initialize();
-    try {
-      expect(await hasPendingMigrations(dataSource)).toBe(true);
-      await runMigrations(database.url);
-      expect(await hasPendingMigrations(dataSource)).toBe(false);
-    } finally {
-      await dataSource.destroy();
-    }
+    expect(await hasPendingMigrations(dataSource)).toBe(true);
+    await runMigrations(database.url);
+    expect(await hasPendingMigrations(dataSource)).toBe(false);
   });
 });
 
@@ -167,12 +145,7 @@ async function readDefinitions(dataSource: DataSource): Promise<string[]> {
 }
 
 /** What TypeORM would have to change for the database to match the entities; names of constraints and indexes count. */
-async function findSchemaDrift(url: string): Promise<string[]> {
-  const dataSource = await createDataSource({ url, poolSize: 1 }).initialize();
-  try {
-    const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
-    return upQueries.map(({ query }) => query);
-  } finally {
-    await dataSource.destroy();
-  }
+async function findSchemaDrift(dataSource: DataSource): Promise<string[]> {
+  const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+  return upQueries.map(({ query }) => query);
 }
