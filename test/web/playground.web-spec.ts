@@ -8,7 +8,7 @@ import type { DashboardClient } from '../harness/dashboard-client';
 import { TestGateway } from '../harness/gateway';
 import { pictures } from '../harness/pictures';
 import { chunk, createCatalog, usageChunk } from '../harness/upstream-models';
-import { jsonOf, problemsOfJsonDialog } from './json-dialog';
+import { expectCostOfReceipt, jsonOf, problemsOfJsonDialog, receiptOf } from './playground-answers';
 
 const CREDIT_MICRO = 10_000_000n;
 
@@ -42,24 +42,6 @@ describeJourney('the playground', () => {
     const user = await BrowserUser.signedIn(gateway, developer);
     await user.page.goto(`/dashboard/o/${developer.organizationId}/playground/${kind}`);
     return { developer, user, page: user.page };
-  }
-
-  /** The request of the answer's receipt. */
-  async function receiptOf(
-    developer: DashboardClient,
-    answer: Locator,
-  ): Promise<{ cost_micro: number; model: string; attempts: readonly object[] }> {
-    const href = (await answer.getByRole('link', { name: 'Receipt' }).getAttribute('href')) ?? '';
-    const { status, json } = await developer.call(developer.path(`/usage/requests/${href.split('/').at(-1)}`));
-    expect(status).toBe(200);
-    return json;
-  }
-
-  async function expectCostOfReceipt(developer: DashboardClient, answer: Locator): Promise<number> {
-    const { cost_micro: cost } = await receiptOf(developer, answer);
-    expect(cost).toBeGreaterThan(0);
-    await answer.getByTitle(`${cost} micro-dollars`, { exact: true }).waitFor();
-    return cost;
   }
 
   it('streams a chat, stops it, and shows the exact cost of its receipt', async () => {
@@ -108,6 +90,42 @@ describeJourney('the playground', () => {
     await expectCostOfReceipt(developer, page.getByRole('article').nth(1));
     await page.reload();
     await page.getByRole('article').nth(1).waitFor();
+    await user.close();
+  });
+
+  it.each([
+    ['the first answer', []],
+    ['an answer below the edge of the window', ['A long story [[mock: tokens=2000 delay=0ms]]']],
+  ])('keeps "Stop" below the pointer while %s grows', async (_name, earlier) => {
+    let grow: (line: string) => void = () => undefined;
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      grow = (line) => response.write(chunk({ content: `${line}\n\n` }));
+      grow('The first line.');
+    };
+    const { user, page } = await visit('chat');
+    const message = page.getByLabel('Message', { exact: true });
+    await choose(page, 'Model').selectOption('mock/chat-1');
+    for (const text of earlier) {
+      await message.fill(text);
+      await message.press('Enter');
+      await page.getByRole('article').last().getByRole('link', { name: 'Receipt' }).waitFor();
+    }
+    await choose(page, 'Model').selectOption('local/chat');
+    await message.fill('Tell me about tea.');
+    await message.press('Enter');
+    const answer = page.getByRole('article').last();
+    await answer.getByText('The first line.').waitFor();
+    // The receipt of a stopped stream appears a moment later.
+    user.expectFailure(/^GET .*\/usage\/requests\/req_\w+ 404$/);
+    await page.getByRole('button', { name: 'Stop' }).hover();
+    for (let line = 1; line <= 60; line += 1) {
+      if (line === 30) await page.mouse.down();
+      grow(`Line ${line}.`);
+      await answer.getByText(`Line ${line}.`).waitFor();
+    }
+    await page.mouse.up();
+    await answer.getByText('stopped', { exact: true }).waitFor();
     await user.close();
   });
 

@@ -20,6 +20,8 @@ import { exchangeOf, useChat, type Chat, type Turn } from './use-chat';
 import { useDraft } from './use-draft';
 
 const NO_MESSAGE: UserMessage = { text: '', attachments: [] };
+/** A growing answer must not move "Stop" away from the pointer. In a window too low for both, the composer scrolls. */
+const AT_THE_BOTTOM = 'mt-auto bg-canvas [@media(min-height:20rem)]:sticky [@media(min-height:20rem)]:bottom-0';
 const COLUMNS = ['', '', 'md:grid-cols-2', 'md:grid-cols-2 2xl:grid-cols-3'];
 
 /** Chats with up to three models side by side. */
@@ -47,59 +49,54 @@ export function ChatTab(props: TabProps) {
   };
   return (
     <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_18rem]">
-      <div className="min-w-0 space-y-4">
+      <div className={`flex min-w-0 flex-col gap-4 ${chat.turns.length === 0 ? '' : 'min-h-[calc(100dvh-12rem)]'}`}>
         {chat.turns.length === 0 ? (
           <Empty title="Ask something">
             Choose a model and send a message. Add models to compare their answers and costs.
           </Empty>
         ) : (
-          <ol className="space-y-6">
-            {chat.turns.map((turn, index) => (
-              <li key={turn.id}>
-                <TurnView
-                  turn={turn}
-                  models={props.models}
-                  busy={chat.running || problem !== null}
-                  isLast={index === chat.turns.length - 1}
-                  onRetry={() => send(turn.user, index)}
-                  onEdit={() => edit(index, turn.user)}
-                />
-              </li>
-            ))}
-          </ol>
-        )}
-        {editedTurn !== null && (
-          <Banner>
-            Sending replaces the message and everything after it.{' '}
-            <Button small onClick={() => edit(null, NO_MESSAGE)}>
-              Keep it
-            </Button>
-          </Banner>
+          <Conversation
+            turns={chat.turns}
+            models={props.models}
+            busy={chat.running || problem !== null}
+            onRetry={(turn, index) => send(turn.user, index)}
+            onEdit={(turn, index) => edit(index, turn.user)}
+          />
         )}
         <SpokenAnswer turn={chat.turns.at(-1)} running={chat.running} />
-        <ChatComposer
-          message={message}
-          onChange={setMessage}
-          running={chat.running}
-          problem={problem}
-          acceptsImages={asked.every(({ features }) => features.vision === true)}
-          onStop={chat.stop}
-          onSend={() => {
-            edit(null, NO_MESSAGE);
-            send(message, editedTurn ?? undefined);
-          }}
-        />
-        {problem === null &&
-          message.text.trim() !== '' &&
-          asked.map((model) => (
-            <EstimateLine
-              key={model.id}
-              label={asked.length === 1 ? undefined : model.name}
-              operation="createChatCompletion"
-              request={bodyOf(model)}
-              enabled={!chat.running}
-            />
-          ))}
+        <div className={`space-y-4 pb-4 ${AT_THE_BOTTOM}`}>
+          {editedTurn !== null && (
+            <Banner>
+              Sending replaces the message and everything after it.{' '}
+              <Button small onClick={() => edit(null, NO_MESSAGE)}>
+                Keep it
+              </Button>
+            </Banner>
+          )}
+          <ChatComposer
+            message={message}
+            onChange={setMessage}
+            running={chat.running}
+            problem={problem}
+            acceptsImages={asked.every(({ features }) => features.vision === true)}
+            onStop={chat.stop}
+            onSend={() => {
+              edit(null, NO_MESSAGE);
+              send(message, editedTurn ?? undefined);
+            }}
+          />
+          {problem === null &&
+            message.text.trim() !== '' &&
+            asked.map((model) => (
+              <EstimateLine
+                key={model.id}
+                label={asked.length === 1 ? undefined : model.name}
+                operation="createChatCompletion"
+                request={bodyOf(model)}
+                enabled={!chat.running}
+              />
+            ))}
+        </div>
       </div>
       <Card title="Settings">
         <div className="space-y-4">
@@ -140,6 +137,35 @@ function ChatActions({ body, chat }: ChatActionsProps) {
         New chat
       </Button>
     </div>
+  );
+}
+
+interface ConversationProps {
+  readonly turns: readonly Turn[];
+  readonly models: readonly Model[];
+  /** Whether nothing can be sent now. */
+  readonly busy: boolean;
+  readonly onRetry: (turn: Turn, index: number) => void;
+  readonly onEdit: (turn: Turn, index: number) => void;
+}
+
+function Conversation({ turns, models, busy, onRetry, onEdit }: ConversationProps) {
+  return (
+    // The margins keep a focused element clear of the header and the composer.
+    <ol className="space-y-6 **:scroll-mt-16 **:scroll-mb-56">
+      {turns.map((turn, index) => (
+        <li key={turn.id}>
+          <TurnView
+            turn={turn}
+            models={models}
+            busy={busy}
+            isLast={index === turns.length - 1}
+            onRetry={() => onRetry(turn, index)}
+            onEdit={() => onEdit(turn, index)}
+          />
+        </li>
+      ))}
+    </ol>
   );
 }
 

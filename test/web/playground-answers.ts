@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { accessibilityProblems, clippedContent, fitsItsWidth } from '../harness/accessibility';
+import type { DashboardClient } from '../harness/dashboard-client';
 
 /** What axe finds and what is cut off in the JSON dialog, in both themes, on a wide and on a narrow screen. */
 export async function problemsOfJsonDialog(page: Page, answer: Locator): Promise<readonly string[]> {
@@ -30,4 +31,23 @@ export async function jsonOf(page: Page, answer: Locator): Promise<readonly [str
   );
   await dialog.getByRole('button', { name: 'Close' }).click();
   return [texts[0] ?? '', texts[1] ?? ''];
+}
+
+/** The request of the answer's receipt. */
+export async function receiptOf(
+  developer: DashboardClient,
+  answer: Locator,
+): Promise<{ cost_micro: number; model: string; attempts: readonly object[] }> {
+  const href = (await answer.getByRole('link', { name: 'Receipt' }).getAttribute('href')) ?? '';
+  const { status, json } = await developer.call(developer.path(`/usage/requests/${href.split('/').at(-1)}`));
+  expect(status).toBe(200);
+  return json;
+}
+
+/** Waits for the cost of the receipt in the answer. */
+export async function expectCostOfReceipt(developer: DashboardClient, answer: Locator): Promise<number> {
+  const { cost_micro: cost } = await receiptOf(developer, answer);
+  expect(cost).toBeGreaterThan(0);
+  await answer.getByTitle(`${cost} micro-dollars`, { exact: true }).waitFor();
+  return cost;
 }
