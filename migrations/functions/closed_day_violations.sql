@@ -19,15 +19,15 @@ WITH archive AS MATERIALIZED (
          CASE WHEN scope = 2 THEN LEAST(after, until) ELSE date_trunc('month', LEAST(after, until))::date END AS high
     FROM closed, (VALUES (1), (2), (3)) s (scope)
 ), different AS MATERIALIZED (
-  SELECT scope, scope_id, window_start, COALESCE(w.reserved_micro, 0) AS reserved,
+  SELECT organization_id, scope, scope_id, window_start, COALESCE(w.reserved_micro, 0) AS reserved,
          COALESCE(w.spent_micro, 0) - COALESCE(x.spent, 0) AS spent
     FROM (SELECT w.* FROM span s, spend_window w
            WHERE w.scope = s.scope AND w.window_start >= s.low AND w.window_start < s.high) w
-    FULL JOIN (SELECT s.scope, CASE s.scope WHEN 1 THEN c.organization_id ELSE c.key_id END AS scope_id,
+    FULL JOIN (SELECT c.organization_id, s.scope, CASE s.scope WHEN 1 THEN c.organization_id ELSE c.key_id END AS scope_id,
                       CASE s.scope WHEN 2 THEN c.day ELSE c.month END AS window_start, sum(c.spent_micro) AS spent
                  FROM span s, ledger_closing_window c
                 WHERE c.day >= s.low AND c.day < s.high
-                GROUP BY 1, 2, 3) x USING (scope, scope_id, window_start)
+                GROUP BY 1, 2, 3, 4) x USING (organization_id, scope, scope_id, window_start)
    WHERE COALESCE(w.reserved_micro, 0) <> 0 OR COALESCE(w.spent_micro, 0) <> COALESCE(x.spent, 0)
 )
 SELECT v.* FROM ending_violations(first_id_of(p_day), last_id_of(p_day)) v WHERE (SELECT sum(broken_count) FROM sums) > 0
@@ -76,11 +76,11 @@ UNION ALL
 SELECT 'I6 a window is the sum of its reservations', d.scope || ' ' || d.scope_id || ' ' || d.window_start,
        d.reserved - COALESCE(o.held, 0) + d.spent - COALESCE(o.spent, 0)
   FROM different d
-  LEFT JOIN (SELECT s.scope, CASE s.scope WHEN 1 THEN r.organization_id ELSE r.key_id END AS scope_id,
+  LEFT JOIN (SELECT r.organization_id, s.scope, CASE s.scope WHEN 1 THEN r.organization_id ELSE r.key_id END AS scope_id,
                     CASE s.scope WHEN 2 THEN r.day ELSE r.month END AS window_start,
                     sum(r.held_micro) AS held, sum(r.spent_micro) AS spent
                FROM ledger_open_spending r, (VALUES (1), (2), (3)) s (scope)
               WHERE EXISTS (SELECT FROM different)
-              GROUP BY 1, 2, 3) o USING (scope, scope_id, window_start)
+              GROUP BY 1, 2, 3, 4) o USING (organization_id, scope, scope_id, window_start)
  WHERE d.reserved <> COALESCE(o.held, 0) OR d.spent <> COALESCE(o.spent, 0)
 $$;

@@ -4,16 +4,17 @@ CREATE OR REPLACE FUNCTION day_window_violations(p_day date)
 RETURNS TABLE (invariant text, subject text, difference_micro numeric) LANGUAGE sql STABLE
 AS $$
 WITH different AS MATERIALIZED (
-  SELECT FROM (SELECT scope_id AS key_id, spent_micro FROM spend_window WHERE scope = 2 AND window_start = p_day) w
-  FULL JOIN (SELECT key_id, sum(spent_micro) AS spent_micro
-               FROM (SELECT s.key_id, s.spent_micro
+  SELECT FROM (SELECT organization_id, scope_id AS key_id, spent_micro FROM spend_window
+                WHERE scope = 2 AND window_start = p_day) w
+  FULL JOIN (SELECT organization_id, key_id, sum(spent_micro) AS spent_micro
+               FROM (SELECT s.organization_id, s.key_id, s.spent_micro
                        FROM generate_series(p_day - 1, p_day + 1, interval '1 day') d (day),
                             LATERAL ledger_sums(first_id_of(d.day::date), last_id_of(d.day::date)) s
                       WHERE s.day = p_day
                         AND NOT EXISTS (SELECT FROM ledger_day c WHERE c.day = d.day::date AND c.closed_at IS NOT NULL)
                      UNION ALL
-                     SELECT key_id, spent_micro FROM ledger_closing_window WHERE day = p_day) requests
-              GROUP BY 1) x USING (key_id)
+                     SELECT organization_id, key_id, spent_micro FROM ledger_closing_window WHERE day = p_day) requests
+              GROUP BY 1, 2) x USING (organization_id, key_id)
    WHERE COALESCE(w.spent_micro, 0) <> COALESCE(x.spent_micro, 0)
    LIMIT 1
 )

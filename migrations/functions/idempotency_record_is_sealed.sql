@@ -2,8 +2,8 @@
 CREATE OR REPLACE FUNCTION idempotency_record_is_sealed() RETURNS trigger LANGUAGE plpgsql
 AS $$
 BEGIN
-  INSERT INTO idempotency_seal (reservation_id, expires_at, digest)
-  VALUES (NEW.reservation_id, NEW.expires_at, idempotency_record_digest(NEW));
+  INSERT INTO idempotency_seal (organization_id, reservation_id, expires_at, digest)
+  VALUES (NEW.organization_id, NEW.reservation_id, NEW.expires_at, idempotency_record_digest(NEW));
   RETURN NULL;
 END
 $$;

@@ -3,7 +3,9 @@
 CREATE OR REPLACE FUNCTION idempotency_record_is_unsealed() RETURNS trigger LANGUAGE plpgsql
 AS $$
 BEGIN
-  DELETE FROM idempotency_seal s WHERE s.reservation_id = OLD.reservation_id AND s.expires_at <= clock_timestamp();
+  DELETE FROM idempotency_seal s
+   WHERE s.organization_id = OLD.organization_id AND s.reservation_id = OLD.reservation_id
+     AND s.expires_at <= clock_timestamp();
   RETURN NULL;
 END
 $$;

@@ -20,18 +20,19 @@ BEGIN
   END IF;
 
   WITH expired AS (
-    SELECT e.reservation_id, COALESCE(sum(b.bytes) OVER (ORDER BY e.expires_at, e.reservation_id), 0)
+    SELECT e.organization_id, e.reservation_id, COALESCE(sum(b.bytes) OVER (ORDER BY e.expires_at, e.reservation_id), 0)
                              - COALESCE(b.bytes, 0) AS bytes_before
-      FROM (SELECT d.reservation_id, d.expires_at FROM idempotency_record d
+      FROM (SELECT d.organization_id, d.reservation_id, d.expires_at FROM idempotency_record d
              WHERE d.state = 'completed' AND d.expires_at <= v_now
              ORDER BY d.expires_at LIMIT p_limit FOR UPDATE SKIP LOCKED) e
-      LEFT JOIN idempotency_body b ON b.reservation_id = e.reservation_id
+      LEFT JOIN idempotency_body b ON b.organization_id = e.organization_id AND b.reservation_id = e.reservation_id
   ), forgotten AS (
     DELETE FROM idempotency_record d USING expired e
-     WHERE d.reservation_id = e.reservation_id AND e.bytes_before < 67108864
-    RETURNING d.reservation_id
+     WHERE d.organization_id = e.organization_id AND d.reservation_id = e.reservation_id AND e.bytes_before < 67108864
+    RETURNING d.organization_id, d.reservation_id
   ), gone AS (
-    DELETE FROM idempotency_body b USING forgotten f WHERE b.reservation_id = f.reservation_id
+    DELETE FROM idempotency_body b USING forgotten f
+     WHERE b.organization_id = f.organization_id AND b.reservation_id = f.reservation_id
     RETURNING b.organization_id, b.bytes
   ), freed AS (
     UPDATE idempotency_storage s SET stored_bytes = s.stored_bytes - t.bytes
@@ -42,16 +43,19 @@ BEGIN
 
   IF v_records = 0 THEN
     WITH orphan AS (
-      SELECT c.reservation_id
-        FROM (SELECT b.reservation_id, b.bytes, sum(b.bytes) OVER (ORDER BY b.reservation_id) AS running_bytes
-                FROM (SELECT reservation_id, bytes FROM idempotency_body
+      SELECT c.organization_id, c.reservation_id
+        FROM (SELECT b.organization_id, b.reservation_id, b.bytes,
+                     sum(b.bytes) OVER (ORDER BY b.reservation_id) AS running_bytes
+                FROM (SELECT organization_id, reservation_id, bytes FROM idempotency_body
                        WHERE created_at < v_now - interval '25 hours'
                          AND NOT EXISTS (SELECT FROM idempotency_record d
-                                          WHERE d.reservation_id = idempotency_body.reservation_id)
+                                          WHERE d.organization_id = idempotency_body.organization_id
+                                            AND d.reservation_id = idempotency_body.reservation_id)
                        LIMIT p_limit) b) c
        WHERE c.running_bytes - c.bytes < 67108864
     ), gone AS (
-      DELETE FROM idempotency_body b USING orphan o WHERE b.reservation_id = o.reservation_id
+      DELETE FROM idempotency_body b USING orphan o
+       WHERE b.organization_id = o.organization_id AND b.reservation_id = o.reservation_id
       RETURNING b.organization_id, b.bytes
     ), freed AS (
       UPDATE idempotency_storage s SET stored_bytes = s.stored_bytes - t.bytes

@@ -34,7 +34,8 @@ BEGIN
                    WHEN v_known.reservation_id = p_id THEN 'accepted' ELSE 'replayed' END;
     IF answer <> 'fingerprint_mismatch' THEN
       headers := v_known.headers;
-      SELECT b.head INTO body FROM idempotency_body b WHERE b.reservation_id = v_known.reservation_id;
+      SELECT b.head INTO body FROM idempotency_body b
+       WHERE b.organization_id = p_organization AND b.reservation_id = v_known.reservation_id;
     END IF;
     RETURN;
   END IF;

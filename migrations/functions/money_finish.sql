@@ -144,14 +144,16 @@ BEGIN
      WHERE a.organization_id = t.organization_id;
 
     UPDATE spend_window w SET spent_micro = w.spent_micro + t.charged, reserved_micro = w.reserved_micro - t.amount
-      FROM (SELECT s.scope, CASE s.scope WHEN 1 THEN p_organizations[e.i] ELSE e.key_id END AS scope_id,
+      FROM (SELECT p_organizations[e.i] AS organization_id, s.scope,
+                   CASE s.scope WHEN 1 THEN p_organizations[e.i] ELSE e.key_id END AS scope_id,
                    date_trunc(CASE s.scope WHEN 2 THEN 'day' ELSE 'month' END, e.created_at AT TIME ZONE 'UTC')::date
                      AS window_start,
                    sum(v_charged[e.i])::bigint AS charged, sum(v_amounts[e.i])::bigint AS amount
               FROM unnest(v_ended, v_ended_keys, v_ended_times) e (i, key_id, created_at),
                    (VALUES (1), (2), (3)) s (scope)
-             GROUP BY 1, 2, 3) t
-     WHERE w.scope = t.scope AND w.scope_id = t.scope_id AND w.window_start = t.window_start;
+             GROUP BY 1, 2, 3, 4) t
+     WHERE w.organization_id = t.organization_id AND w.scope = t.scope AND w.scope_id = t.scope_id
+       AND w.window_start = t.window_start;
   END IF;
 
   IF cardinality(v_keyed) > 0 THEN
@@ -161,16 +163,18 @@ BEGIN
            charged_micro = v_charged[i], body_stored = (c->>3)::boolean,
            completed_at = v_now, expires_at = v_now + interval '24 hours'
       FROM unnest(v_keyed) i, LATERAL (SELECT p_completions->(i - 1) AS c) completion
-     WHERE d.reservation_id = p_ids[i] AND d.state = 'in_progress' AND jsonb_typeof(c) = 'array';
+     WHERE d.organization_id = p_organizations[i] AND d.reservation_id = p_ids[i] AND d.state = 'in_progress'
+       AND jsonb_typeof(c) = 'array';
 
     UPDATE idempotency_record d
        SET state = 'completed', status = 500, headers = '{}', charged_micro = 0, body_stored = false,
            completed_at = v_now, expires_at = v_now + interval '24 hours'
       FROM unnest(v_keyed) i
-     WHERE d.reservation_id = p_ids[i] AND d.state = 'in_progress' AND d.at_most_once AND p_outcomes[i] = 'expired';
+     WHERE d.organization_id = p_organizations[i] AND d.reservation_id = p_ids[i] AND d.state = 'in_progress'
+       AND d.at_most_once AND p_outcomes[i] = 'expired';
 
     DELETE FROM idempotency_record d USING unnest(v_keyed) i
-     WHERE d.reservation_id = p_ids[i] AND d.state = 'in_progress';
+     WHERE d.organization_id = p_organizations[i] AND d.reservation_id = p_ids[i] AND d.state = 'in_progress';
   END IF;
 
   IF p_records IS NOT NULL THEN

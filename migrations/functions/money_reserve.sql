@@ -129,15 +129,18 @@ BEGIN
       ) k ON true
       LEFT JOIN LATERAL (
         SELECT w.spent_micro + w.reserved_micro AS used FROM spend_window w
-         WHERE w.scope = 1 AND w.scope_id = o.organization_id AND w.window_start = v_month OFFSET 0
+         WHERE w.organization_id = o.organization_id AND w.scope = 1 AND w.scope_id = o.organization_id
+           AND w.window_start = v_month OFFSET 0
       ) organization_month ON true
       LEFT JOIN LATERAL (
         SELECT w.spent_micro + w.reserved_micro AS used FROM spend_window w
-         WHERE w.scope = 2 AND w.scope_id = o.key_id AND w.window_start = v_day OFFSET 0
+         WHERE w.organization_id = o.organization_id AND w.scope = 2 AND w.scope_id = o.key_id
+           AND w.window_start = v_day OFFSET 0
       ) key_day ON true
       LEFT JOIN LATERAL (
         SELECT w.spent_micro + w.reserved_micro AS used FROM spend_window w
-         WHERE w.scope = 3 AND w.scope_id = o.key_id AND w.window_start = v_month OFFSET 0
+         WHERE w.organization_id = o.organization_id AND w.scope = 3 AND w.scope_id = o.key_id
+           AND w.window_start = v_month OFFSET 0
       ) key_month ON true
      ORDER BY o.organization_id, o.key_id, o.position
   LOOP
@@ -178,13 +181,14 @@ BEGIN
               FROM unnest(v_admitted) i GROUP BY 1) t
      WHERE a.organization_id = t.organization_id;
 
-    INSERT INTO spend_window AS w (scope, scope_id, window_start, reserved_micro)
-      SELECT 1, p_organizations[i], v_month, sum(p_amounts[i]) FROM unnest(v_admitted) i GROUP BY 2
+    INSERT INTO spend_window AS w (organization_id, scope, scope_id, window_start, reserved_micro)
+      SELECT p_organizations[i], 1, p_organizations[i], v_month, sum(p_amounts[i]) FROM unnest(v_admitted) i GROUP BY 1
       UNION ALL
-      SELECT s.scope, t.key_id, CASE s.scope WHEN 2 THEN v_day ELSE v_month END, t.amount
-        FROM (SELECT p_keys[i] AS key_id, sum(p_amounts[i]) AS amount FROM unnest(v_admitted) i GROUP BY 1) t,
+      SELECT t.organization_id, s.scope, t.key_id, CASE s.scope WHEN 2 THEN v_day ELSE v_month END, t.amount
+        FROM (SELECT p_organizations[i] AS organization_id, p_keys[i] AS key_id, sum(p_amounts[i]) AS amount
+                FROM unnest(v_admitted) i GROUP BY 1, 2) t,
              (VALUES (2), (3)) s (scope)
-      ON CONFLICT (scope, scope_id, window_start)
+      ON CONFLICT (organization_id, scope, scope_id, window_start)
       DO UPDATE SET reserved_micro = w.reserved_micro + excluded.reserved_micro;
 
     INSERT INTO hold (organization_id, id, key_id, amount_micro, created_at, expires_at, keyed, owner)
@@ -195,7 +199,8 @@ BEGIN
 
   IF cardinality(v_claimed_ids) > 0 THEN
     DELETE FROM idempotency_record d
-     WHERE d.reservation_id = ANY (v_claimed_ids) AND d.reservation_id <> ALL (v_admitted_ids);
+     WHERE d.organization_id = ANY (p_organizations) AND d.reservation_id = ANY (v_claimed_ids)
+       AND d.reservation_id <> ALL (v_admitted_ids);
   END IF;
   RETURN array_to_string(v_answers, ',');
 END

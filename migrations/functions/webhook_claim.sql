@@ -70,15 +70,16 @@ BEGIN
               FROM due LEFT JOIN at_host p ON p.target_host = due.target_host) d
      WHERE d.turn_at_host + d.place_at_host <= p_per_host + 1),
   claimed AS (
-    SELECT w.id FROM webhook_delivery w
-     WHERE w.id IN (SELECT h.id FROM within_hosts h WHERE h.round <= p_per_organization
+    SELECT w.organization_id, w.id FROM webhook_delivery w
+     WHERE (w.organization_id, w.id) IN (
+                     SELECT h.organization_id, h.id FROM within_hosts h WHERE h.round <= p_per_organization
                      ORDER BY h.round, h.next_at LIMIT p_limit)
        AND w.state = 'pending' AND w.next_at <= v_now AND (w.lease_until IS NULL OR w.lease_until <= v_now)
        FOR UPDATE SKIP LOCKED)
   UPDATE webhook_delivery w
      SET attempt = w.attempt + 1,
          lease_until = date_trunc('milliseconds', v_now) + make_interval(secs => p_lease_seconds)
-    FROM claimed c WHERE w.id = c.id
+    FROM claimed c WHERE w.organization_id = c.organization_id AND w.id = c.id
   RETURNING w.*;
 END
 $$;

@@ -61,7 +61,7 @@ SELECT 'I6 a window is the sum of its reservations', scope || ' ' || scope_id ||
           FROM open_since, (VALUES (1), (2), (3)) s (scope), spend_window w
          WHERE w.scope = s.scope
            AND w.window_start >= CASE s.scope WHEN 2 THEN open_since.day ELSE open_since.month END) w
-  FULL JOIN (SELECT s.scope::smallint AS scope,
+  FULL JOIN (SELECT r.organization_id, s.scope::smallint AS scope,
                     CASE s.scope WHEN 1 THEN r.organization_id ELSE r.key_id END AS scope_id,
                     CASE s.scope WHEN 2 THEN r.day ELSE r.month END AS window_start,
                     sum(r.held_micro) AS held, sum(r.spent_micro) AS spent
@@ -72,8 +72,8 @@ SELECT 'I6 a window is the sum of its reservations', scope || ' ' || scope_id ||
                        FROM open_since, ledger_closing_window c WHERE c.day >= open_since.month) r,
                     (VALUES (1), (2), (3)) s (scope)
               WHERE s.scope <> 2 OR r.day >= open_since.day
-              GROUP BY 1, 2, 3) x
-       USING (scope, scope_id, window_start)
+              GROUP BY 1, 2, 3, 4) x
+       USING (organization_id, scope, scope_id, window_start)
  WHERE COALESCE(w.reserved_micro, 0) <> COALESCE(x.held, 0) OR COALESCE(w.spent_micro, 0) <> COALESCE(x.spent, 0)
 
 -- I22: the sums of an archived day take the place of its requests, so that it stays closed. All else is checked with the day.
@@ -127,10 +127,10 @@ SELECT 'I8 a job and its hold end together in matching states', r.id::text, r.am
 -- I10: deliveries of jobs that ended long ago, and of deleted jobs, may have been removed by retention.
 UNION ALL
 SELECT 'I10 an ended job has exactly its webhook deliveries', j.id::text, count(w.id)::numeric
-  FROM media_job j LEFT JOIN webhook_delivery w ON w.job_id = j.id
+  FROM media_job j LEFT JOIN webhook_delivery w ON w.organization_id = j.organization_id AND w.job_id = j.id
  WHERE j.deleted_at IS NULL
    AND (j.completed_at IS NULL OR j.completed_at > clock_timestamp() - interval '29 days')
- GROUP BY j.id
+ GROUP BY j.organization_id, j.id
 HAVING COALESCE(array_agg(w.event) FILTER (WHERE w.id IS NOT NULL), '{}')
        <> CASE WHEN j.webhook_url IS NULL THEN '{}'
                WHEN j.status = 'succeeded' THEN '{job.completed}'

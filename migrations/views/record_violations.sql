@@ -189,7 +189,8 @@ UNION ALL
 SELECT 'I19 a stored response exists and is unchanged', COALESCE(s.reservation_id, d.reservation_id)::text,
        COALESCE(d.charged_micro, 0)::numeric
   FROM idempotency_seal s
-  FULL JOIN (SELECT * FROM idempotency_record WHERE state = 'completed') d ON d.reservation_id = s.reservation_id
+  FULL JOIN (SELECT * FROM idempotency_record WHERE state = 'completed') d
+       ON d.organization_id = s.organization_id AND d.reservation_id = s.reservation_id
  WHERE CASE WHEN d.reservation_id IS NULL THEN s.expires_at > clock_timestamp()
             ELSE s.digest IS DISTINCT FROM idempotency_record_digest(d) END
 UNION ALL

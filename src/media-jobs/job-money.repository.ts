@@ -16,12 +16,12 @@ import { submissionHeaders, writeSubmission } from './submission-answer';
 const SUBMIT = `
   SELECT answer, body, headers FROM media_job_submit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
                                                      $17, $18, $19, p_trace_parent => $20)`;
-const FINISH = 'SELECT * FROM media_job_finish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
+const FINISH = 'SELECT * FROM media_job_finish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, p_organization => $11)';
 /** One statement, so that an end and its entry in the audit log commit together. */
 const FINISH_AUDITED = `
   WITH ended AS (${FINISH}),
        logged AS (INSERT INTO audit_entry (${AUDIT_COLUMNS})
-                  SELECT $11::uuid, $12, $13::uuid, $14, $15, $16, $17, $18, $19::jsonb, $20::jsonb FROM ended)
+                  SELECT $12::uuid, $13, $14::uuid, $15, $16, $17, $18, $19, $20::jsonb, $21::jsonb FROM ended)
   SELECT * FROM ended`;
 
 interface SubmitRow {
@@ -95,6 +95,7 @@ export class JobMoneyRepository {
       error?.message ?? null,
       JSON.stringify(artifacts),
       recordValues(record),
+      record.organizationId,
     ];
     const [row] = await (audit === undefined
       ? this.runStatement<MediaJobRow>(record, FINISH, values)

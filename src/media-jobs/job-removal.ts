@@ -15,9 +15,9 @@ export class JobRemoval {
    * `false`: the job must still be canceled at its provider and is removed after that.
    * @throws GatewayError `service_unavailable`, or the database error
    */
-  async remove({ id, organizationId, kind }: DeletedJob): Promise<boolean> {
-    await this.objects.deleteAll({ kind, organizationId, id });
-    await this.jobs.removeArtifacts(id);
-    return this.jobs.remove(id);
+  async remove(job: DeletedJob): Promise<boolean> {
+    await this.objects.deleteAll(job);
+    await this.jobs.removeArtifacts(job);
+    return this.jobs.remove(job);
   }
 }

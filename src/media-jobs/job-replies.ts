@@ -27,9 +27,9 @@ export class JobReplies {
   }
 
   /** None when object storage is no longer configured. */
-  private async artifactsOf({ id }: MediaJob): Promise<ArtifactReply[]> {
+  private async artifactsOf(job: MediaJob): Promise<ArtifactReply[]> {
     if (!this.objects.isConfigured) return [];
-    const artifacts = await this.jobs.findArtifacts(id);
+    const artifacts = await this.jobs.findArtifacts(job);
     return Promise.all(
       artifacts.map(async (artifact) => toArtifactReply(artifact, await this.objects.sign(artifact.storageKey))),
     );

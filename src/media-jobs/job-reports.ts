@@ -35,7 +35,7 @@ export class JobReports {
     await this.signatures.assertValid(job, report);
     // Only now: an invalid report must not keep a valid one from counting.
     if (this.isTooEarly(providerToken)) return;
-    if (await this.jobs.bringPollForward(jobId, providerToken)) await this.wakeUps.wake(jobId);
+    if (await this.jobs.bringPollForward(job, providerToken)) await this.wakeUps.wake(job);
   }
 
   private isTooEarly(providerToken: string): boolean {

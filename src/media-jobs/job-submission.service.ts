@@ -178,7 +178,7 @@ export class JobSubmissionService {
       const answer = await this.money.submit(submission);
       isAccepted = !answer.isReplayed;
       // Best effort: the sweep of due jobs finds lost wake-ups.
-      if (isAccepted) void this.wakeUps.wake(submission.id);
+      if (isAccepted) void this.wakeUps.wake(submission);
       return answer;
     } catch (error) {
       // When the database does not respond, the job may exist and need its images.

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { JobAdapter, JobHandle } from '../providers/contract/media-job';
 import { type MediaJobRow, toMediaJob } from './media-job.row';
-import type { JobClaim, JobWakeUp, MediaJob } from './media-job.types';
+import type { JobClaim, JobKey, JobWakeUp, MediaJob } from './media-job.types';
 
 /** A worker that does not renew its lease for this long loses the job. It renews four times per lease. */
 const LEASE_SECONDS = 60;
@@ -13,15 +13,16 @@ const LEASE_SECONDS = 60;
  */
 const CLAIM = `
   UPDATE media_job j
-     SET lease_owner = $3, lease_until = now() + make_interval(secs => $4), fence = j.fence + 1, version = j.version + 1
-   WHERE j.id = (SELECT id FROM media_job
-                  WHERE id = $1 AND version = $2 AND completed_at IS NULL AND expires_at > now()
+     SET lease_owner = $4, lease_until = now() + make_interval(secs => $5), fence = j.fence + 1, version = j.version + 1
+   WHERE j.organization_id = $1
+     AND j.id = (SELECT id FROM media_job
+                  WHERE organization_id = $1 AND id = $2 AND version = $3 AND completed_at IS NULL AND expires_at > now()
                     AND (lease_until IS NULL OR lease_until <= now())
                     FOR UPDATE SKIP LOCKED)
   RETURNING *`;
 
 /** Each step is one statement that applies only with the newest fence. */
-const OWNED = 'id = $1 AND fence = $2';
+const OWNED = 'organization_id = $1 AND id = $2 AND fence = $3';
 const RELEASED = 'lease_owner = NULL, lease_until = NULL';
 const nextRunIn = (parameter: string): string =>
   `next_run_at = now() + ${parameter}::float8 * interval '1 millisecond'`;
@@ -30,48 +31,48 @@ const nextRunIn = (parameter: string): string =>
 const UNSENT = `status IN ('queued', 'submitted') AND provider_handle IS NULL`;
 
 const RENEW = `
-  UPDATE media_job SET lease_until = now() + make_interval(secs => $3)
+  UPDATE media_job SET lease_until = now() + make_interval(secs => $4)
    WHERE ${OWNED} AND completed_at IS NULL AND lease_owner IS NOT NULL
   RETURNING version`;
 
 /** Rescheduling an accepted job counts as a poll, whatever the result, so that the next pause can grow. */
 const RESCHEDULE = `
   UPDATE media_job
-     SET version = version + 1, polls = polls + (provider_handle IS NOT NULL)::integer, ${nextRunIn('$3')}, ${RELEASED}
+     SET version = version + 1, polls = polls + (provider_handle IS NOT NULL)::integer, ${nextRunIn('$4')}, ${RELEASED}
    WHERE ${OWNED} AND completed_at IS NULL
   RETURNING version`;
 
 const RECORD_SETBACK = `
   UPDATE media_job
-     SET version = version + 1, polls = polls + 1, ${nextRunIn('$3')}, ${RELEASED},
+     SET version = version + 1, polls = polls + 1, ${nextRunIn('$4')}, ${RELEASED},
          setbacks = LEAST(setbacks + 1, 1000), setback_since = COALESCE(setback_since, now())
    WHERE ${OWNED} AND completed_at IS NULL
   RETURNING version`;
 
 const STORE_INPUT_TYPES = `
-  UPDATE media_job SET version = version + 1, input_types = $3::jsonb, next_run_at = now(), ${RELEASED}
+  UPDATE media_job SET version = version + 1, input_types = $4::jsonb, next_run_at = now(), ${RELEASED}
    WHERE ${OWNED} AND completed_at IS NULL
   RETURNING version`;
 
 const BEGIN_SUBMISSION = `
   UPDATE media_job
      SET version = version + 1, submissions = submissions + 1, submit_started_at = now(),
-         provider = $3, deployment_id = $4, price_version_id = $5, provider_token = id || '-' || (submissions + 1),
-         submission_account = $7,
-         status = CASE WHEN $6 THEN 'submitted' ELSE status END,
-         started_at = CASE WHEN $6 THEN COALESCE(started_at, now()) ELSE started_at END
+         provider = $4, deployment_id = $5, price_version_id = $6, provider_token = id || '-' || (submissions + 1),
+         submission_account = $8,
+         status = CASE WHEN $7 THEN 'submitted' ELSE status END,
+         started_at = CASE WHEN $7 THEN COALESCE(started_at, now()) ELSE started_at END
    WHERE ${OWNED} AND ${UNSENT} AND submit_started_at IS NULL
   RETURNING provider_token`;
 
 const WITHDRAW_SUBMISSION = `
-  UPDATE media_job SET version = version + 1, submit_started_at = NULL, ${nextRunIn('$3')}, ${RELEASED}
+  UPDATE media_job SET version = version + 1, submit_started_at = NULL, ${nextRunIn('$4')}, ${RELEASED}
    WHERE ${OWNED} AND ${UNSENT}
   RETURNING version`;
 
 /** A job that was canceled or expired meanwhile stays so, and gets the handle so that it can be canceled at its provider. */
 const STORE_HANDLE = `
   UPDATE media_job
-     SET version = version + 1, provider_handle = $3::jsonb, ${nextRunIn('$4')}, ${RELEASED},
+     SET version = version + 1, provider_handle = $4::jsonb, ${nextRunIn('$5')}, ${RELEASED},
          status = CASE WHEN completed_at IS NULL THEN 'submitted' ELSE status END,
          started_at = CASE WHEN completed_at IS NULL THEN COALESCE(started_at, now()) ELSE started_at END,
          cancel_due_at = CASE WHEN completed_at IS NOT NULL THEN now() END
@@ -81,9 +82,9 @@ const STORE_HANDLE = `
 
 const RECORD_POLL = `
   UPDATE media_job
-     SET version = version + 1, polls = polls + 1, ${nextRunIn('$3')}, ${RELEASED}, setbacks = 0, setback_since = NULL,
-         status = CASE WHEN $4 THEN 'running' ELSE status END,
-         progress = GREATEST(progress, $5::smallint)
+     SET version = version + 1, polls = polls + 1, ${nextRunIn('$4')}, ${RELEASED}, setbacks = 0, setback_since = NULL,
+         status = CASE WHEN $5 THEN 'running' ELSE status END,
+         progress = GREATEST(progress, $6::smallint)
    WHERE ${OWNED} AND status IN ('submitted', 'running')
   RETURNING version`;
 
@@ -118,41 +119,49 @@ export class JobWorkRepository {
   constructor(private readonly dataSource: DataSource) {}
 
   /** Claims the job for `leaseSeconds` if this is its current version and no other worker holds it. */
-  async claim({ id, version }: JobWakeUp, owner: string, leaseSeconds = LEASE_SECONDS): Promise<MediaJob | null> {
-    const [row] = await this.change<MediaJobRow>(CLAIM, [id, version, owner, leaseSeconds]);
+  async claim(
+    { organizationId, id, version }: JobWakeUp,
+    owner: string,
+    leaseSeconds = LEASE_SECONDS,
+  ): Promise<MediaJob | null> {
+    const [row] = await this.change<MediaJobRow>(CLAIM, [organizationId, id, version, owner, leaseSeconds]);
     return row === undefined ? null : toMediaJob(row);
   }
 
   /** `false`: the lease is lost, and the worker should stop. */
-  async renewLease({ id, fence }: JobClaim, leaseSeconds = LEASE_SECONDS): Promise<boolean> {
-    return (await this.change(RENEW, [id, fence, leaseSeconds])).length > 0;
+  async renewLease({ organizationId, id, fence }: JobClaim, leaseSeconds = LEASE_SECONDS): Promise<boolean> {
+    return (await this.change(RENEW, [organizationId, id, fence, leaseSeconds])).length > 0;
   }
 
   /** Releases the lease without a result, for example after a poll without a response. */
-  reschedule({ id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
-    return this.endStep(id, RESCHEDULE, [id, fence, nextRunInMs]);
+  reschedule({ organizationId, id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
+    return this.endStep({ organizationId, id }, RESCHEDULE, [organizationId, id, fence, nextRunInMs]);
   }
 
   /**
    * Ends a step in which the provider no longer knew the job, or did not have the result that it had announced. Both may be
    * transient; the count is reset by the next successful poll.
    */
-  recordSetback({ id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
-    return this.endStep(id, RECORD_SETBACK, [id, fence, nextRunInMs]);
+  recordSetback({ organizationId, id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
+    return this.endStep({ organizationId, id }, RECORD_SETBACK, [organizationId, id, fence, nextRunInMs]);
   }
 
   /** Ends the step that fetched and stored the images of the job. @param types content types, by field */
-  storeInputTypes({ id, fence }: JobClaim, types: Readonly<Record<string, string>>): Promise<JobWakeUp | null> {
-    return this.endStep(id, STORE_INPUT_TYPES, [id, fence, JSON.stringify(types)]);
+  storeInputTypes(
+    { organizationId, id, fence }: JobClaim,
+    types: Readonly<Record<string, string>>,
+  ): Promise<JobWakeUp | null> {
+    return this.endStep({ organizationId, id }, STORE_INPUT_TYPES, [organizationId, id, fence, JSON.stringify(types)]);
   }
 
   /**
    * Must be committed before the provider is called: from then on the job may have been accepted. Returns the token. With
    * a synchronous provider the job is `submitted` at once, otherwise when its handle is stored.
    */
-  async beginSubmission({ id, fence }: JobClaim, target: SubmissionTarget): Promise<string | null> {
+  async beginSubmission({ organizationId, id, fence }: JobClaim, target: SubmissionTarget): Promise<string | null> {
     const { provider, deploymentId, priceVersionId, mode, account } = target;
     const [row] = await this.change<{ provider_token: string }>(BEGIN_SUBMISSION, [
+      organizationId,
       id,
       fence,
       provider,
@@ -165,40 +174,51 @@ export class JobWorkRepository {
   }
 
   /** Ends a submission that the provider definitely did not accept, so that another may follow. */
-  withdrawSubmission({ id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
-    return this.endStep(id, WITHDRAW_SUBMISSION, [id, fence, nextRunInMs]);
+  withdrawSubmission({ organizationId, id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
+    return this.endStep({ organizationId, id }, WITHDRAW_SUBMISSION, [organizationId, id, fence, nextRunInMs]);
   }
 
   /**
    * Records that the provider has accepted the job, before the first poll. Returns `null` when the job was canceled or
    * expired meanwhile; it is then canceled at its provider (`MediaJobRepository.claimCancellations`).
    */
-  async storeHandle({ id, fence }: JobClaim, handle: JobHandle, nextRunInMs: number): Promise<JobWakeUp | null> {
-    const values = [id, fence, JSON.stringify(handle), nextRunInMs];
+  async storeHandle(
+    { organizationId, id, fence }: JobClaim,
+    handle: JobHandle,
+    nextRunInMs: number,
+  ): Promise<JobWakeUp | null> {
+    const values = [organizationId, id, fence, JSON.stringify(handle), nextRunInMs];
     const [row] = await this.change<{ version: number; is_under_way: boolean }>(STORE_HANDLE, values);
-    return row?.is_under_way === true ? { id, version: row.version } : null;
+    return row?.is_under_way === true ? { organizationId, id, version: row.version } : null;
   }
 
   /** Records a poll. Progress only grows, and a running job does not return to waiting. */
   recordPoll(
-    { id, fence }: JobClaim,
+    { organizationId, id, fence }: JobClaim,
     { isRunning, progress }: PollFindings,
     nextRunInMs: number,
   ): Promise<JobWakeUp | null> {
-    return this.endStep(id, RECORD_POLL, [id, fence, nextRunInMs, isRunning, toPercent(progress)]);
+    return this.endStep({ organizationId, id }, RECORD_POLL, [
+      organizationId,
+      id,
+      fence,
+      nextRunInMs,
+      isRunning,
+      toPercent(progress),
+    ]);
   }
 
   /**
    * The provider has finished and will bill: for 60 seconds from the first call the job cannot be canceled. Repeat before
    * each attempt.
    */
-  async beginFinalizing({ id, fence }: JobClaim): Promise<boolean> {
-    return (await this.change(BEGIN_FINALIZING, [id, fence])).length > 0;
+  async beginFinalizing({ organizationId, id, fence }: JobClaim): Promise<boolean> {
+    return (await this.change(BEGIN_FINALIZING, [organizationId, id, fence])).length > 0;
   }
 
-  private async endStep(id: string, text: string, values: unknown[]): Promise<JobWakeUp | null> {
+  private async endStep(job: JobKey, text: string, values: unknown[]): Promise<JobWakeUp | null> {
     const [row] = await this.change<{ version: number }>(text, values);
-    return row === undefined ? null : { id, version: row.version };
+    return row === undefined ? null : { ...job, version: row.version };
   }
 
   /** For a write, TypeORM returns the rows and their count. */

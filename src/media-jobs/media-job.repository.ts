@@ -5,7 +5,7 @@ import type { JobHandle } from '../providers/contract/media-job';
 import { LANE, NEEDS_INPUTS, type JobPool } from './job-lane';
 import { type MediaArtifactRow, type MediaJobRow, toMediaArtifact, toMediaJob } from './media-job.row';
 import { FINAL_STATUSES } from './media-job.states';
-import type { DueJob, JobKind, MediaArtifact, MediaJob } from './media-job.types';
+import type { DueJob, JobKey, JobKind, MediaArtifact, MediaJob } from './media-job.types';
 
 /** How long the sweep waits for a wake-up before it takes the job. */
 const WAKE_UP_GRACE_SECONDS = 5;
@@ -14,35 +14,36 @@ const MAX_CANCEL_ATTEMPTS = 5;
 
 const FIND = `
   SELECT * FROM media_job
-   WHERE id = $1 AND organization_id = $2 AND kind = COALESCE($3, kind) AND deleted_at IS NULL`;
+   WHERE organization_id = $1 AND id = $2 AND kind = COALESCE($3, kind) AND deleted_at IS NULL`;
 
 /** Excludes results past their retention, whether or not they have been swept. */
 const FIND_ARTIFACTS = `
   SELECT a.* FROM media_artifact a JOIN stored_object o ON o.key = a.storage_key AND o.delete_at > now()
-   WHERE a.job_id = $1 ORDER BY a.position`;
+   WHERE a.organization_id = $1 AND a.job_id = $2 ORDER BY a.position`;
 
 /** A live lease means that a worker holds the job, which schedules the next step itself. */
 const FIND_NEXT_STEP = `
-  SELECT id, version, ${LANE} AS lane,
+  SELECT organization_id AS "organizationId", id, version, ${LANE} AS lane,
          GREATEST(0, extract(epoch FROM next_run_at - clock_timestamp()) * 1000)::float8 AS "inMs"
     FROM media_job
-   WHERE id = $1 AND completed_at IS NULL AND expires_at > now() AND (lease_until IS NULL OR lease_until <= now())`;
+   WHERE organization_id = $1 AND id = $2 AND completed_at IS NULL AND expires_at > now()
+     AND (lease_until IS NULL OR lease_until <= now())`;
 
 /** Only a poll can be brought forward, not a submission, and only of the submission that the report is about. */
 const BRING_POLL_FORWARD = `
   UPDATE media_job SET next_run_at = now()
-   WHERE id = $1 AND provider_token = $2 AND completed_at IS NULL AND provider_handle IS NOT NULL
-     AND next_run_at > now() AND (lease_until IS NULL OR lease_until <= now())
+   WHERE organization_id = $1 AND id = $2 AND provider_token = $3 AND completed_at IS NULL
+     AND provider_handle IS NOT NULL AND next_run_at > now() AND (lease_until IS NULL OR lease_until <= now())
   RETURNING id`;
 
-/** The submission that a report may bring forward. */
+/** The submission that a report may bring forward. Over `media_job_id_index`: the address of a report names no organization. */
 const FIND_REPORTED = `
-  SELECT provider, kind, provider_handle ->> 'keyId' AS "keyId" FROM media_job
+  SELECT organization_id AS "organizationId", id, provider, kind, provider_handle ->> 'keyId' AS "keyId" FROM media_job
    WHERE id = $1 AND provider_token = $2 AND completed_at IS NULL AND provider_handle IS NOT NULL`;
 
 /** Over `media_job_due_index`, the longest overdue first. A live lease means that a worker holds the job. */
 const FIND_DUE = `
-  SELECT id, version, ${LANE} AS lane FROM media_job
+  SELECT organization_id AS "organizationId", id, version, ${LANE} AS lane FROM media_job
    WHERE completed_at IS NULL AND next_run_at <= now() - make_interval(secs => $1) AND expires_at > now()
      AND (lease_until IS NULL OR lease_until <= now())
      AND ${NEEDS_INPUTS} = $4 AND ${LANE} <> ALL ($3::text[])
@@ -60,21 +61,23 @@ const CLAIM_CANCELLATIONS = `
      SET cancel_attempts = j.cancel_attempts + 1,
          cancel_due_at = CASE WHEN j.cancel_attempts + 1 < $2
                               THEN now() + 5 * 2 ^ j.cancel_attempts * interval '1 second' END
-   WHERE j.id IN (SELECT id FROM media_job WHERE cancel_due_at <= now()
-                   ORDER BY cancel_due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+   WHERE (j.organization_id, j.id) IN (SELECT organization_id, id FROM media_job WHERE cancel_due_at <= now()
+                                        ORDER BY cancel_due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
   RETURNING *`;
-const END_CANCELLATION = 'UPDATE media_job SET cancel_due_at = NULL WHERE id = $1';
+const END_CANCELLATION = 'UPDATE media_job SET cancel_due_at = NULL WHERE organization_id = $1 AND id = $2';
 
 const MARK_DELETED = `
   UPDATE media_job SET deleted_at = now(), version = version + 1
-   WHERE id = $1 AND organization_id = $2 AND status = ANY ($3) AND deleted_at IS NULL
+   WHERE organization_id = $1 AND id = $2 AND status = ANY ($3) AND deleted_at IS NULL
   RETURNING id`;
 
 /** Over `media_job_completed_index`. */
 const MARK_PAST_RETENTION = `
   UPDATE media_job SET deleted_at = now(), version = version + 1
-   WHERE id IN (SELECT id FROM media_job WHERE completed_at <= now() - make_interval(hours => $1) AND deleted_at IS NULL
-                 ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+   WHERE (organization_id, id) IN (
+           SELECT organization_id, id FROM media_job
+            WHERE completed_at <= now() - make_interval(hours => $1) AND deleted_at IS NULL
+            ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   RETURNING id`;
 
 /** Over `media_job_deleted_index`. A pending cancellation still needs the handle. */
@@ -82,17 +85,20 @@ const FIND_DELETED = `
   SELECT id, organization_id AS "organizationId", kind
     FROM media_job WHERE deleted_at IS NOT NULL AND cancel_due_at IS NULL ORDER BY deleted_at LIMIT $1`;
 const REMOVE_ARTIFACTS = `
-  DELETE FROM media_artifact a USING media_job j WHERE j.id = $1 AND j.deleted_at IS NOT NULL AND a.job_id = j.id`;
+  DELETE FROM media_artifact a USING media_job j
+   WHERE j.organization_id = $1 AND j.id = $2 AND j.deleted_at IS NOT NULL
+     AND a.organization_id = j.organization_id AND a.job_id = j.id`;
 /**
  * Over `media_artifact_created_index`: storage deletes no object before its retention ends, so younger rows are skipped. A
  * row is removed after its object.
  */
 const REMOVE_LOST_ARTIFACTS = `
   DELETE FROM media_artifact
-   WHERE id IN (SELECT a.id FROM media_artifact a
-                 WHERE a.created_at <= now() - make_interval(hours => $1)
-                   AND NOT EXISTS (SELECT FROM stored_object o WHERE o.key = a.storage_key)
-                 ORDER BY a.created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+   WHERE (organization_id, job_id, position) IN (
+           SELECT a.organization_id, a.job_id, a.position FROM media_artifact a
+            WHERE a.created_at <= now() - make_interval(hours => $1)
+              AND NOT EXISTS (SELECT FROM stored_object o WHERE o.key = a.storage_key)
+            ORDER BY a.created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   RETURNING id`;
 /**
  * The reservation, the receipt, the idempotency record and the delivery log stay. Pending deliveries are withdrawn; a post
@@ -100,20 +106,20 @@ const REMOVE_LOST_ARTIFACTS = `
  */
 const REMOVE = `
   WITH removed AS (
-    DELETE FROM media_job WHERE id = $1 AND deleted_at IS NOT NULL AND cancel_due_at IS NULL
-      AND NOT EXISTS (SELECT FROM media_artifact a WHERE a.job_id = $1)
-    RETURNING id),
+    DELETE FROM media_job WHERE organization_id = $1 AND id = $2 AND deleted_at IS NOT NULL AND cancel_due_at IS NULL
+      AND NOT EXISTS (SELECT FROM media_artifact a WHERE a.organization_id = $1 AND a.job_id = $2)
+    RETURNING organization_id, id),
   withdrawn AS (
     UPDATE webhook_delivery w SET state = 'withdrawn', ended_at = now(), lease_until = NULL
       FROM removed r
-     WHERE w.job_id = r.id AND w.state = 'pending' AND (w.lease_until IS NULL OR w.lease_until <= now()))
+     WHERE w.organization_id = r.organization_id AND w.job_id = r.id AND w.state = 'pending' AND (w.lease_until IS NULL OR w.lease_until <= now()))
   SELECT id FROM removed`;
 
 /** A deleted job whose objects and rows remain. */
 export type DeletedJob = Pick<MediaJob, 'id' | 'organizationId' | 'kind'>;
 
 /** What identifies the sender of a report. */
-export interface ReportedJob {
+export interface ReportedJob extends JobKey {
   readonly provider: string;
   readonly kind: JobKind;
   /** `null`: the provider has one key. */
@@ -133,18 +139,21 @@ export class MediaJobRepository {
 
   /** `null` for a job of another organization or kind, or a deleted one. */
   async find(id: string, organizationId: string, kind: JobKind | null): Promise<MediaJob | null> {
-    const [row] = await this.dataSource.query<MediaJobRow[]>(FIND, [id, organizationId, kind]);
+    const [row] = await this.dataSource.query<MediaJobRow[]>(FIND, [organizationId, id, kind]);
     return row === undefined ? null : toMediaJob(row);
   }
 
   /** The artifacts that can still be fetched, in the provider's order. */
-  async findArtifacts(jobId: string): Promise<MediaArtifact[]> {
-    return (await this.dataSource.query<MediaArtifactRow[]>(FIND_ARTIFACTS, [jobId])).map(toMediaArtifact);
+  async findArtifacts({ organizationId, id }: JobKey): Promise<MediaArtifact[]> {
+    return (await this.dataSource.query<MediaArtifactRow[]>(FIND_ARTIFACTS, [organizationId, id])).map(toMediaArtifact);
   }
 
   /** The next step of a job and when it is due. `null`: the job has ended or a worker holds it. */
-  async findNextStep(id: string): Promise<(DueJob & { readonly inMs: number }) | null> {
-    const [row] = await this.dataSource.query<(DueJob & { readonly inMs: number })[]>(FIND_NEXT_STEP, [id]);
+  async findNextStep({ organizationId, id }: JobKey): Promise<(DueJob & { readonly inMs: number }) | null> {
+    const [row] = await this.dataSource.query<(DueJob & { readonly inMs: number })[]>(FIND_NEXT_STEP, [
+      organizationId,
+      id,
+    ]);
     return row ?? null;
   }
 
@@ -155,8 +164,12 @@ export class MediaJobRepository {
   }
 
   /** Makes the next poll of a submission due now. `false`: there is none to bring forward. */
-  async bringPollForward(id: string, providerToken: string): Promise<boolean> {
-    const [rows] = await this.dataSource.query<[unknown[], number]>(BRING_POLL_FORWARD, [id, providerToken]);
+  async bringPollForward({ organizationId, id }: JobKey, providerToken: string): Promise<boolean> {
+    const [rows] = await this.dataSource.query<[unknown[], number]>(BRING_POLL_FORWARD, [
+      organizationId,
+      id,
+      providerToken,
+    ]);
     return rows.length > 0;
   }
 
@@ -189,8 +202,8 @@ export class MediaJobRepository {
   }
 
   /** The provider has confirmed the cancellation, or it is too late. */
-  async endCancellation(id: string): Promise<void> {
-    await this.change(END_CANCELLATION, [id]);
+  async endCancellation({ organizationId, id }: JobKey): Promise<void> {
+    await this.change(END_CANCELLATION, [organizationId, id]);
   }
 
   /**
@@ -199,7 +212,7 @@ export class MediaJobRepository {
    */
   markDeleted(id: string, organizationId: string, audit: AuditRecord | null = null): Promise<boolean> {
     return this.dataSource.transaction(async (manager) => {
-      const [rows] = await manager.query<[object[], number]>(MARK_DELETED, [id, organizationId, FINAL_STATUSES]);
+      const [rows] = await manager.query<[object[], number]>(MARK_DELETED, [organizationId, id, FINAL_STATUSES]);
       if (rows.length > 0 && audit !== null) await recordAudit(manager, audit);
       return rows.length > 0;
     });
@@ -216,8 +229,8 @@ export class MediaJobRepository {
   }
 
   /** Removes the artifact rows of a deleted job. Call after their objects are deleted. */
-  async removeArtifacts(jobId: string): Promise<void> {
-    await this.change(REMOVE_ARTIFACTS, [jobId]);
+  async removeArtifacts({ organizationId, id }: JobKey): Promise<void> {
+    await this.change(REMOVE_ARTIFACTS, [organizationId, id]);
   }
 
   /**
@@ -229,8 +242,8 @@ export class MediaJobRepository {
   }
 
   /** `false`: it is not deleted, has artifacts left, or its cancellation at the provider is pending. */
-  async remove(id: string): Promise<boolean> {
-    return (await this.dataSource.query<unknown[]>(REMOVE, [id])).length > 0;
+  async remove({ organizationId, id }: JobKey): Promise<boolean> {
+    return (await this.dataSource.query<unknown[]>(REMOVE, [organizationId, id])).length > 0;
   }
 
   /** For a write, TypeORM returns the rows and their count. */

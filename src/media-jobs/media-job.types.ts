@@ -85,11 +85,14 @@ export interface JobError {
   readonly message: string;
 }
 
+/** The primary key of a job. */
+export type JobKey = Pick<MediaJob, 'organizationId' | 'id'>;
+
 /** A worker's claim to a job. */
-export type JobClaim = Pick<MediaJob, 'id' | 'fence'>;
+export type JobClaim = JobKey & Pick<MediaJob, 'fence'>;
 
 /** The version of a job whose next step is due: a claim of an older version fails. */
-export type JobWakeUp = Pick<MediaJob, 'id' | 'version'>;
+export type JobWakeUp = JobKey & Pick<MediaJob, 'version'>;
 
 /** A job with a next step. */
 export interface DueJob extends JobWakeUp {

@@ -19,26 +19,28 @@ const CLAIM = `
 /** A claimed delivery is due again when its lease ends. */
 const FIND_DUE_IN = `
   SELECT GREATEST(0, extract(epoch FROM GREATEST(next_at, lease_until) - clock_timestamp()) * 1000)::float8 AS "inMs"
-    FROM webhook_delivery WHERE id = $1 AND state = 'pending'`;
-const FIND_PENDING_OF_JOB = `SELECT id FROM webhook_delivery WHERE job_id = $1 AND state = 'pending'`;
+    FROM webhook_delivery WHERE organization_id = $1 AND id = $2 AND state = 'pending'`;
+const FIND_PENDING_OF_JOB = `
+  SELECT id FROM webhook_delivery WHERE organization_id = $1 AND job_id = $2 AND state = 'pending'`;
 
 /** Matches only the current claim: every lease has its own end time. */
-const OWNED = `id = $1 AND lease_until = $2 AND state = 'pending'`;
+const OWNED = `organization_id = $1 AND id = $2 AND lease_until = $3 AND state = 'pending'`;
 
 /** Updates the delivery and appends to its log in one statement. */
 const RECORD = `
   WITH recorded AS (
     UPDATE webhook_delivery
-       SET state = $3, next_at = now() + $4::float8 * interval '1 millisecond', lease_until = NULL,
-           ended_at = CASE WHEN $3 <> 'pending' THEN now() END, last_status = $5::smallint, last_error = $6
-     WHERE ${OWNED} RETURNING id, attempt)
-  INSERT INTO webhook_attempt (delivery_id, number, started_at, status, error, duration_ms)
-  SELECT id, attempt, now() - $7::float8 * interval '1 millisecond', $5::smallint, $6, $7::integer FROM recorded
+       SET state = $4, next_at = now() + $5::float8 * interval '1 millisecond', lease_until = NULL,
+           ended_at = CASE WHEN $4 <> 'pending' THEN now() END, last_status = $6::smallint, last_error = $7
+     WHERE ${OWNED} RETURNING organization_id, id, attempt)
+  INSERT INTO webhook_attempt (organization_id, delivery_id, number, started_at, status, error, duration_ms)
+  SELECT organization_id, id, attempt, now() - $8::float8 * interval '1 millisecond', $6::smallint, $7, $8::integer
+    FROM recorded
   RETURNING number`;
 
 const PUT_BACK = `
   UPDATE webhook_delivery
-     SET attempt = attempt - 1, lease_until = NULL, next_at = now() + $3::float8 * interval '1 millisecond'
+     SET attempt = attempt - 1, lease_until = NULL, next_at = now() + $4::float8 * interval '1 millisecond'
    WHERE ${OWNED}`;
 
 const WITHDRAW = `
@@ -48,14 +50,15 @@ const WITHDRAW = `
 /** Over `webhook_delivery_created_index`; attempts are deleted with their deliveries. */
 const PRUNE = `
   WITH pruned AS (
-    DELETE FROM webhook_delivery WHERE id IN (
-      SELECT id FROM webhook_delivery
+    DELETE FROM webhook_delivery WHERE (organization_id, id) IN (
+      SELECT organization_id, id FROM webhook_delivery
        WHERE created_at < now() - make_interval(days => $1) AND state <> 'pending'
        ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
     RETURNING id)
   SELECT count(*)::integer AS count FROM pruned`;
 
-type DeliveryClaim = Pick<ClaimedDelivery, 'id' | 'leaseUntil'>;
+type DeliveryKey = Pick<ClaimedDelivery, 'organizationId' | 'id'>;
+type DeliveryClaim = DeliveryKey & Pick<ClaimedDelivery, 'leaseUntil'>;
 
 interface ClaimedRow {
   readonly id: string;
@@ -89,36 +92,36 @@ export class WebhookDeliveryRepository {
   }
 
   /** Milliseconds until the delivery may be claimed; `null`: it has ended. */
-  async findDueInMs(id: string): Promise<number | null> {
-    const [row] = await this.dataSource.query<{ inMs: number }[]>(FIND_DUE_IN, [id]);
+  async findDueInMs({ organizationId, id }: DeliveryKey): Promise<number | null> {
+    const [row] = await this.dataSource.query<{ inMs: number }[]>(FIND_DUE_IN, [organizationId, id]);
     return row?.inMs ?? null;
   }
 
-  async findPendingOfJob(jobId: string): Promise<string | null> {
-    const [row] = await this.dataSource.query<{ id: string }[]>(FIND_PENDING_OF_JOB, [jobId]);
+  async findPendingOfJob(organizationId: string, jobId: string): Promise<string | null> {
+    const [row] = await this.dataSource.query<{ id: string }[]>(FIND_PENDING_OF_JOB, [organizationId, jobId]);
     return row?.id ?? null;
   }
 
   /** `false`: the claim is lost or the job deleted, and nothing was written. */
   async record(
-    { id, leaseUntil }: DeliveryClaim,
+    { organizationId, id, leaseUntil }: DeliveryClaim,
     { status, error }: AttemptOutcome,
     durationMs: number,
     step: NextStep,
   ): Promise<boolean> {
     const retryInMs = step.state === 'pending' ? step.retryInMs : 0;
-    const values = [id, leaseUntil, step.state, retryInMs, status, error, Math.round(durationMs)];
+    const values = [organizationId, id, leaseUntil, step.state, retryInMs, status, error, Math.round(durationMs)];
     return (await this.dataSource.query<unknown[]>(RECORD, values)).length > 0;
   }
 
   /** Nothing was posted: the attempt does not count. */
-  async putBack({ id, leaseUntil }: DeliveryClaim, retryInMs: number): Promise<void> {
-    await this.dataSource.query(PUT_BACK, [id, leaseUntil, retryInMs]);
+  async putBack({ organizationId, id, leaseUntil }: DeliveryClaim, retryInMs: number): Promise<void> {
+    await this.dataSource.query(PUT_BACK, [organizationId, id, leaseUntil, retryInMs]);
   }
 
   /** Nothing was posted, and nothing will be. */
-  async withdraw({ id, leaseUntil }: DeliveryClaim): Promise<void> {
-    await this.dataSource.query(WITHDRAW, [id, leaseUntil]);
+  async withdraw({ organizationId, id, leaseUntil }: DeliveryClaim): Promise<void> {
+    await this.dataSource.query(WITHDRAW, [organizationId, id, leaseUntil]);
   }
 
   /** Deletes up to `limit` deliveries older than 30 days with their attempts, skipping locked ones. Returns their number. */

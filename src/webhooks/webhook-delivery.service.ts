@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InFlight } from '../core/concurrency/in-flight';
+import type { WakeUp } from '../core/queue/wake-up-queue';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { WebhookAttemptService } from './webhook-attempt.service';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository';
@@ -49,24 +50,24 @@ export class WebhookDeliveryService implements OnApplicationShutdown {
   }
 
   /** Call after a job has ended: a delivery may be due. Never rejects: the sweep finds deliveries without a wake-up. */
-  async wakeForJob(jobId: string): Promise<void> {
-    const id = await this.deliveries.findPendingOfJob(jobId).catch(() => null);
-    if (id !== null) await this.wakeUps.wake(id);
+  async wakeForJob(organizationId: string, jobId: string): Promise<void> {
+    const id = await this.deliveries.findPendingOfJob(organizationId, jobId).catch(() => null);
+    if (id !== null) await this.wakeUps.wake({ organizationId, id });
   }
 
   /**
    * Posts the delivery if it is due and may be posted now. Returns the milliseconds until its next attempt; `null`: it has
    * ended.
    */
-  async deliver(id: string): Promise<number | null> {
-    const dueInMs = await this.deliveries.findDueInMs(id);
+  async deliver(delivery: WakeUp): Promise<number | null> {
+    const dueInMs = await this.deliveries.findDueInMs(delivery);
     if (dueInMs === null) return null;
     // A claim of this process may have taken it before its wake-up, and its lease is not the next attempt.
     await (dueInMs > 0 ? this.claiming : this.claimSoon());
-    const post = this.postOf.get(id);
+    const post = this.postOf.get(delivery.id);
     if (dueInMs > 0 && post === undefined) return dueInMs;
     await post;
-    const nextInMs = await this.deliveries.findDueInMs(id);
+    const nextInMs = await this.deliveries.findDueInMs(delivery);
     return nextInMs === 0 ? NO_SLOT_DELAY_MS : nextInMs;
   }
 

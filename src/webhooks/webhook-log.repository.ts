@@ -93,23 +93,23 @@ const LIST = `
      AND ($5::timestamptz IS NULL OR w.created_at >= $5) AND ($6::timestamptz IS NULL OR w.created_at < $6)
      AND ($7::timestamptz IS NULL OR (w.created_at, w.id) < ($7, $8::uuid))
    ORDER BY w.created_at DESC, w.id DESC LIMIT $9`;
-const FIND = `SELECT ${COLUMNS} FROM webhook_delivery w WHERE w.id = $1 AND w.organization_id = $2`;
+const FIND = `SELECT ${COLUMNS} FROM webhook_delivery w WHERE w.organization_id = $1 AND w.id = $2`;
 const FIND_OF_JOB = `
-  SELECT ${COLUMNS} FROM webhook_delivery w WHERE w.job_id = $1 AND w.organization_id = $2 ORDER BY w.created_at DESC`;
+  SELECT ${COLUMNS} FROM webhook_delivery w WHERE w.organization_id = $1 AND w.job_id = $2 ORDER BY w.created_at DESC`;
 const ATTEMPTS = `
   SELECT a.number, a.started_at AS "startedAt", a.status, a.error, a.duration_ms AS "durationMs"
-    FROM webhook_attempt a WHERE a.delivery_id = $1 ORDER BY a.number`;
+    FROM webhook_attempt a WHERE a.organization_id = $1 AND a.delivery_id = $2 ORDER BY a.number`;
 
 const LOCK = `
   SELECT ${COLUMNS}, w.event <> '${TEST_EVENT}' AND (j.id IS NULL OR j.deleted_at IS NOT NULL) AS is_orphaned
-    FROM webhook_delivery w LEFT JOIN media_job j ON j.id = w.job_id
-   WHERE w.id = $1 AND w.organization_id = $2 FOR UPDATE OF w`;
+    FROM webhook_delivery w LEFT JOIN media_job j ON j.organization_id = w.organization_id AND j.id = w.job_id
+   WHERE w.organization_id = $1 AND w.id = $2 FOR UPDATE OF w`;
 /** A pending delivery becomes due now; an ended one restarts the schedule. */
 const SEND_AGAIN = `
   UPDATE webhook_delivery w
      SET state = 'pending', ended_at = NULL, next_at = LEAST(w.next_at, clock_timestamp()),
          prior_attempts = CASE w.state WHEN 'pending' THEN w.prior_attempts ELSE w.attempt END
-   WHERE w.id = $1 RETURNING ${COLUMNS}`;
+   WHERE w.organization_id = $1 AND w.id = $2 RETURNING ${COLUMNS}`;
 
 const INSERT_TEST = `
   INSERT INTO webhook_delivery AS w (id, organization_id, event, url, target_host, next_at, created_at)
@@ -149,24 +149,24 @@ export class WebhookLogRepository {
   /** A consistent snapshot of a delivery and its attempts, in order. */
   find(id: string, organizationId: string): Promise<DeliveryWithAttempts | null> {
     return this.dataSource.transaction('REPEATABLE READ', async (manager) => {
-      const [row] = await manager.query<DeliveryRow[]>(FIND, [id, organizationId]);
+      const [row] = await manager.query<DeliveryRow[]>(FIND, [organizationId, id]);
       if (row === undefined) return null;
-      return { ...toDelivery(row), log: await manager.query<WebhookAttempt[]>(ATTEMPTS, [id]) };
+      return { ...toDelivery(row), log: await manager.query<WebhookAttempt[]>(ATTEMPTS, [organizationId, id]) };
     });
   }
 
   async findOfJob(jobId: string, organizationId: string): Promise<WebhookDelivery[]> {
-    return (await this.dataSource.query<DeliveryRow[]>(FIND_OF_JOB, [jobId, organizationId])).map(toDelivery);
+    return (await this.dataSource.query<DeliveryRow[]>(FIND_OF_JOB, [organizationId, jobId])).map(toDelivery);
   }
 
   async lock(manager: EntityManager, id: string, organizationId: string): Promise<LockedDelivery | null> {
-    const [row] = await manager.query<(DeliveryRow & { is_orphaned: boolean })[]>(LOCK, [id, organizationId]);
+    const [row] = await manager.query<(DeliveryRow & { is_orphaned: boolean })[]>(LOCK, [organizationId, id]);
     return row === undefined ? null : { ...toDelivery(row), isOrphaned: row.is_orphaned };
   }
 
   /** Call with the delivery locked. */
-  async sendAgain(manager: EntityManager, id: string): Promise<WebhookDelivery> {
-    const [rows] = await manager.query<[DeliveryRow[], number]>(SEND_AGAIN, [id]);
+  async sendAgain(manager: EntityManager, { organizationId, id }: LockedDelivery): Promise<WebhookDelivery> {
+    const [rows] = await manager.query<[DeliveryRow[], number]>(SEND_AGAIN, [organizationId, id]);
     return toDelivery(rows[0] as DeliveryRow);
   }
 

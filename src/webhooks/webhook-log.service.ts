@@ -64,7 +64,7 @@ export class WebhookLogService {
           `This webhook has been sent ${delivery.attempts} times and cannot be sent again.`,
         );
       }
-      const again = await this.repository.sendAgain(manager, id);
+      const again = await this.repository.sendAgain(manager, delivery);
       await recordAudit(manager, {
         organizationId,
         actor,
@@ -75,7 +75,7 @@ export class WebhookLogService {
       });
       return again;
     });
-    await this.wakeUps.wake(redelivered.id);
+    await this.wakeUps.wake(redelivered);
     return redelivered;
   }
 
@@ -106,7 +106,7 @@ export class WebhookLogService {
       });
       return delivery;
     });
-    await this.wakeUps.wake(test.id);
+    await this.wakeUps.wake(test);
     return test;
   }
 }

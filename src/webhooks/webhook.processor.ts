@@ -2,6 +2,7 @@ import { Processor } from '@nestjs/bullmq';
 import { type BeforeApplicationShutdown, Inject, type OnApplicationBootstrap } from '@nestjs/common';
 import { QueueConnection } from '../core/queue/queue-connection';
 import { WAKE_UP_WORKER_OPTIONS, WakeUpProcessor } from '../core/queue/wake-up-processor';
+import type { WakeUp } from '../core/queue/wake-up-queue';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { MAX_POSTS, WebhookDeliveryService } from './webhook-delivery.service';
 import { WEBHOOK_QUEUE } from './webhook-wake-ups';
@@ -25,7 +26,7 @@ export class WebhookProcessor extends WakeUpProcessor implements OnApplicationBo
     return this.close();
   }
 
-  protected handle(id: string): Promise<number | null> {
-    return this.deliveries.deliver(id);
+  protected handle(delivery: WakeUp): Promise<number | null> {
+    return this.deliveries.deliver(delivery);
   }
 }

@@ -20,6 +20,7 @@ import {
   connected,
   done,
   openProcess,
+  row,
   untilOneArrives,
 } from '../integration/queue/wake-up-process';
 
@@ -117,7 +118,7 @@ whenInstalled('a Redis Cluster (skipped where redis-server is not installed)', (
     const receiver = await openProcess(connect(`${database}:`), database, done);
     await connected(receiver);
     const ids = [randomUUID(), randomUUID(), randomUUID()];
-    await Promise.all(ids.map((id) => receiver.queue.wake(id)));
+    await Promise.all(ids.map((id) => receiver.queue.wake(row(id))));
     await arrive(receiver, ids.length);
     expect(receiver.seen.toSorted()).toEqual(ids.toSorted());
 

@@ -51,13 +51,14 @@ const FIND_USE = `
   SELECT k.id, k.created_by, u.email AS creator_email,
          COALESCE(day.spent_micro, 0)::text AS day_spent, COALESCE(day.reserved_micro, 0)::text AS day_held,
          COALESCE(month.spent_micro, 0)::text AS month_spent, COALESCE(month.reserved_micro, 0)::text AS month_held,
-         (SELECT max(w.window_start)::text FROM spend_window w WHERE w.scope = 2 AND w.scope_id = k.id) AS last_used_on
+         (SELECT max(w.window_start)::text FROM spend_window w
+           WHERE w.organization_id = k.organization_id AND w.scope = 2 AND w.scope_id = k.id) AS last_used_on
     FROM api_key k
     LEFT JOIN organization_member m ON m.organization_id = k.organization_id AND m.user_id = k.created_by
     LEFT JOIN user_account u ON u.id = m.user_id
-    LEFT JOIN spend_window day ON day.scope = 2 AND day.scope_id = k.id
+    LEFT JOIN spend_window day ON day.organization_id = k.organization_id AND day.scope = 2 AND day.scope_id = k.id
           AND day.window_start = (now() AT TIME ZONE 'UTC')::date
-    LEFT JOIN spend_window month ON month.scope = 3 AND month.scope_id = k.id
+    LEFT JOIN spend_window month ON month.organization_id = k.organization_id AND month.scope = 3 AND month.scope_id = k.id
           AND month.window_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
    WHERE k.id = ANY ($1::uuid[])`;
 

@@ -97,8 +97,8 @@ const LOOK_UP = `
 /** The driver decodes a result synchronously, at about 400 MiB/s, and blocks the event loop meanwhile. */
 const PIECE_BYTES = 4 * 1_048_576;
 const READ_BODY = `
-  SELECT substring(head FROM $2::integer + 1 FOR ${PIECE_BYTES}) AS piece, octet_length(head) AS head_bytes, tail
-    FROM idempotency_body WHERE reservation_id = $1`;
+  SELECT substring(head FROM $3::integer + 1 FOR ${PIECE_BYTES}) AS piece, octet_length(head) AS head_bytes, tail
+    FROM idempotency_body WHERE organization_id = $1 AND reservation_id = $2`;
 
 /** Looks up idempotency keys: a retry gets the stored response, or an error that says why there is none. */
 @Injectable()
@@ -144,7 +144,7 @@ export class IdempotencyService {
     }
     if (record.state === 'in_progress') throw this.inProgress(claim.operation);
     if (record.status >= 500) return { status: record.status, headers: record.headers, body: Buffer.alloc(0) };
-    const body = record.body_stored ? await this.readBody(record) : null;
+    const body = record.body_stored ? await this.readBody(organizationId, record) : null;
     if (body === null) throw notStored();
     return { status: record.status, headers: { ...record.headers, 'content-type': record.content_type }, body };
   }
@@ -176,10 +176,12 @@ export class IdempotencyService {
   }
 
   /** The complete response; `null`: it has just expired. */
-  private async readBody({ reservation_id: id, charged_micro: charged }: RecordRow): Promise<Buffer | null> {
+  private async readBody(organizationId: string, record: RecordRow): Promise<Buffer | null> {
+    const { reservation_id: id, charged_micro: charged } = record;
     const pieces: Buffer[] = [];
     for (let read = 0; ;) {
-      const [row] = await this.answerWithin(READ_TIMEOUT_MS, this.dataSource.query<BodyRow[]>(READ_BODY, [id, read]));
+      const reading = this.dataSource.query<BodyRow[]>(READ_BODY, [organizationId, id, read]);
+      const [row] = await this.answerWithin(READ_TIMEOUT_MS, reading);
       if (row === undefined) return null;
       pieces.push(row.piece);
       read += row.piece.length;

@@ -47,11 +47,14 @@ const READ_BUDGETS = `
     JOIN organization_account a ON a.organization_id = $1
     JOIN api_key k ON k.id = $2 AND k.organization_id = $1
     LEFT JOIN spend_window organization_month
-      ON organization_month.scope = 1 AND organization_month.scope_id = $1 AND organization_month.window_start = today.month
+      ON organization_month.organization_id = $1 AND organization_month.scope = 1 AND organization_month.scope_id = $1
+     AND organization_month.window_start = today.month
     LEFT JOIN spend_window key_day
-      ON key_day.scope = 2 AND key_day.scope_id = $2 AND key_day.window_start = today.day
+      ON key_day.organization_id = $1 AND key_day.scope = 2 AND key_day.scope_id = $2
+     AND key_day.window_start = today.day
     LEFT JOIN spend_window key_month
-      ON key_month.scope = 3 AND key_month.scope_id = $2 AND key_month.window_start = today.month`;
+      ON key_month.organization_id = $1 AND key_month.scope = 3 AND key_month.scope_id = $2
+     AND key_month.window_start = today.month`;
 
 interface BudgetsRow {
   readonly balance: string;

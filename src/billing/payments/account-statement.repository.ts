@@ -54,8 +54,9 @@ export interface LedgerFilter {
 const STATE = `
   SELECT a.balance_micro::text AS balance, a.reserved_micro::text AS reserved, COALESCE(w.spent_micro, 0)::text AS spent
     FROM organization_account a
-    LEFT JOIN spend_window w ON w.scope = 1 AND w.scope_id = a.organization_id
-                            AND w.window_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
+    LEFT JOIN spend_window w
+      ON w.organization_id = a.organization_id AND w.scope = 1 AND w.scope_id = a.organization_id
+     AND w.window_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
    WHERE a.organization_id = $1`;
 
 const HOLDS = `

@@ -120,7 +120,8 @@ const SUMMARY = `
   r.characters`;
 
 const DETAILS = `${SUMMARY}, r.deployment_id, r.price_version_id, r.hold_micro, r.uncollected_micro, r.attempt_log,
-  r.priced_by, EXISTS (SELECT FROM media_job j WHERE j.id = r.id AND j.deleted_at IS NULL) AS has_job`;
+  r.priced_by, EXISTS (SELECT FROM media_job j
+                        WHERE j.organization_id = r.organization_id AND j.id = r.id AND j.deleted_at IS NULL) AS has_job`;
 
 const DAY_MS = 86_400_000;
 /** A job ends up to 7 days after its submission, which is the time of its id. */

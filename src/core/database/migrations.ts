@@ -1,5 +1,6 @@
 import { Baseline1797700000000 } from '../../../migrations/1797700000000-baseline';
+import { OrganizationFirst1797800000000 } from '../../../migrations/1797800000000-organization-first';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
-export const MIGRATIONS: readonly (new () => Migration)[] = [Baseline1797700000000];
+export const MIGRATIONS: readonly (new () => Migration)[] = [Baseline1797700000000, OrganizationFirst1797800000000];

@@ -30,11 +30,11 @@ export abstract class WakeUpProcessor extends WorkerHost {
   }
 
   /** Works on the row. Returns the delay until its next wake-up; `null`: none is due. */
-  protected abstract handle(id: string): Promise<number | null>;
+  protected abstract handle(row: WakeUp): Promise<number | null>;
 
   async process(job: Job<WakeUp>, token?: string): Promise<void> {
     // During a shutdown the entry returns to the queue at once, for another process.
-    const againInMs = this.closing === null ? await this.handle(job.data.id) : 0;
+    const againInMs = this.closing === null ? await this.handle(job.data) : 0;
     if (againInMs === null) return;
     await job.moveToDelayed(this.clock.now() + againInMs, token);
     throw new DelayedError();

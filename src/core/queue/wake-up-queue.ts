@@ -9,8 +9,10 @@ const SEND_TIMEOUT_MS = 250;
 const MAX_EVENTS_FIELD = 'opts.maxLenEvents';
 const MAX_EVENTS = 10;
 
-/** The only data of a queue entry: the id of a database row. */
+/** The only data of a queue entry: the key of a database row. */
 export interface WakeUp {
+  readonly organizationId: string;
+  /** Unique among all organizations. */
   readonly id: string;
 }
 
@@ -40,14 +42,14 @@ export class WakeUpQueue {
    * Replaces an earlier wake-up of the row that has not arrived. Resolves when the wake-up is in Redis, has failed, or
    * Redis is slow. Never rejects.
    */
-  async wake(id: string, delayMs = 0): Promise<void> {
+  async wake(row: WakeUp, delayMs = 0): Promise<void> {
     if (!this.isReachable) return;
-    const sent = this.send(id, delayMs).catch((error: unknown) => this.connection.report(error));
+    const sent = this.send(row, delayMs).catch((error: unknown) => this.connection.report(error));
     await Promise.race([sent, delay(SEND_TIMEOUT_MS, undefined, { ref: false })]);
   }
 
-  private async send(id: string, delayMs: number): Promise<void> {
+  private async send({ organizationId, id }: WakeUp, delayMs: number): Promise<void> {
     await this.queue.remove(id);
-    await this.queue.add('wake-up', { id }, { jobId: id, delay: Math.max(0, Math.round(delayMs)) });
+    await this.queue.add('wake-up', { organizationId, id }, { jobId: id, delay: Math.max(0, Math.round(delayMs)) });
   }
 }

@@ -47,7 +47,8 @@ export async function updateMonthlyLimit(
 export async function findMonthSpending(manager: EntityManager, organizationId: string): Promise<Micro> {
   const [window] = await manager.query<{ spent: string }[]>(
     `SELECT spent_micro::text AS spent FROM spend_window
-      WHERE scope = 1 AND scope_id = $1 AND window_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date`,
+      WHERE organization_id = $1 AND scope = 1 AND scope_id = $1
+        AND window_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date`,
     [organizationId],
   );
   return BigInt(window?.spent ?? 0);

@@ -91,7 +91,7 @@ export class JobEndings {
     const receipt = receiptOf(job, ending, usage, this.clock.now());
     const ended = await this.money.finish(job.id, ending, receipt, { fence: job.fence });
     if (ended !== null) this.record(job, ending, receipt);
-    if (ended !== null && ended.webhookUrl !== null) void this.webhooks?.wakeForJob(job.id);
+    if (ended !== null && ended.webhookUrl !== null) void this.webhooks?.wakeForJob(job.organizationId, job.id);
     return ended !== null;
   }
 

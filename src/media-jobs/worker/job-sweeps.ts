@@ -130,7 +130,7 @@ export class JobSweeps {
   private beginStep(job: DueJob): Promise<void> | null {
     const step = this.runner.begin(job);
     return (
-      step?.then((end) => (end === null || end === 'not-claimed' ? undefined : this.wakeUps.wake(job.id, end.inMs))) ??
+      step?.then((end) => (end === null || end === 'not-claimed' ? undefined : this.wakeUps.wake(job, end.inMs))) ??
       null
     );
   }
@@ -145,7 +145,7 @@ export class JobSweeps {
     const target = this.targets.find(job);
     const adapter = target?.adapter;
     if (target === null || adapter?.mode !== 'async' || adapter.cancel === undefined) {
-      await this.jobs.endCancellation(job.id);
+      await this.jobs.endCancellation(job);
       return;
     }
     const { pollTimeoutMs } = this.options;
@@ -155,7 +155,7 @@ export class JobSweeps {
         adapter.cancel?.(handle, toCall(job, target, deadlines, signal)),
       );
       if (answer === 'too-late') await this.endings.noteLateSuccess(job);
-      await this.jobs.endCancellation(job.id);
+      await this.jobs.endCancellation(job);
     } catch (error) {
       this.logger.warn({
         message: 'failed to cancel a job at its provider',

@@ -10,8 +10,9 @@ import type { JobRunner, StepEnd } from './job-runner';
 import type { JobSweeps } from './job-sweeps';
 import { MediaJobProcessor } from './media-job.processor';
 
-const REMEMBERED: DueJob = { id: 'a', version: 4, lane: 'l' };
-const STORED = { id: 'a', version: 5, lane: 'l', inMs: 0 };
+const KEY = { organizationId: 'o', id: 'a' };
+const REMEMBERED: DueJob = { ...KEY, version: 4, lane: 'l' };
+const STORED = { ...KEY, version: 5, lane: 'l', inMs: 0 };
 
 describe('a wake-up of a job', () => {
   /** Wakes a job; resolves with the versions that were begun, the reads of its row, and whether another wake-up follows. */
@@ -34,7 +35,7 @@ describe('a wake-up of a job', () => {
       { worker: { concurrency: 1 } } as AppConfig,
     );
     let isDelayed = false;
-    const entry = { data: { id: 'a' }, moveToDelayed: () => ((isDelayed = true), Promise.resolve()) };
+    const entry = { data: KEY, moveToDelayed: () => ((isDelayed = true), Promise.resolve()) };
     await processor.process(entry as unknown as Job<WakeUp>).catch(() => undefined);
     return { begun, reads, isDelayed };
   }

@@ -3,6 +3,7 @@ import { type BeforeApplicationShutdown, Inject, type OnApplicationBootstrap } f
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { QueueConnection } from '../../core/queue/queue-connection';
 import { WAKE_UP_WORKER_OPTIONS, WakeUpProcessor } from '../../core/queue/wake-up-processor';
+import type { WakeUp } from '../../core/queue/wake-up-queue';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { JobRoutes } from '../job-routes';
 import { MEDIA_JOB_QUEUE } from '../job-wake-ups';
@@ -59,11 +60,11 @@ export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationB
     return this.draining;
   }
 
-  protected async handle(id: string): Promise<number | null> {
-    const poll = this.runner.takeUpcomingPoll(id);
+  protected async handle(job: WakeUp): Promise<number | null> {
+    const poll = this.runner.takeUpcomingPoll(job.id);
     const polled = poll === null ? 'not-claimed' : await this.run(poll);
     if (polled !== 'not-claimed') return polled;
-    const next = await this.jobs.findNextStep(id);
+    const next = await this.jobs.findNextStep(job);
     if (next === null) return null;
     if (next.inMs > 0) return next.inMs;
     const ran = await this.run(next);

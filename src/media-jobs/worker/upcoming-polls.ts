@@ -17,7 +17,7 @@ export class UpcomingPolls {
 
   /** @param job as it was claimed for the poll that has ended */
   note(job: MediaJob, { inMs, version }: NonNullable<NextStep>): void {
-    const due = { id: job.id, version, lane: laneOf(job) };
+    const due = { organizationId: job.organizationId, id: job.id, version, lane: laneOf(job) };
     this.polls.delete(job.id);
     this.polls.set(job.id, { due, atMs: this.clock.monotonic() + inMs });
     const [oldest] = this.polls.keys();

@@ -98,7 +98,8 @@ describe('202', () => {
     await queue.waitUntilReady();
     const id = await served.submitted();
     await until('the wake-up', 10_000, async () => (await queue.getJob(id)) !== undefined);
-    expect((await queue.getJob(id))?.data).toEqual({ id });
+    const { organizationId } = await served.job(id);
+    expect((await queue.getJob(id))?.data).toEqual({ organizationId, id });
   });
 
   it('may use deployments of fallback models that produce exactly the same output', async () => {

@@ -92,7 +92,12 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
   [
     'I6',
     'a window of nothing',
-    `INSERT INTO spend_window (scope, scope_id, window_start, spent_micro) VALUES (2, $1, '2020-01-01', 1)`,
+    `INSERT INTO spend_window (organization_id, scope, scope_id, window_start, spent_micro) VALUES ($1, 2, $2, '2020-01-01', 1)`,
+  ],
+  [
+    'I6',
+    'a window of another organization',
+    `UPDATE spend_window SET organization_id = gen_random_uuid() WHERE scope_id = $2 AND scope = 2`,
   ],
   [
     'I9',

@@ -146,7 +146,8 @@ export const CORRUPTIONS: readonly (readonly [invariant: string, planted: string
   [
     'I6',
     'a window of nothing in a closed day',
-    `INSERT INTO spend_window (scope, scope_id, window_start, spent_micro) VALUES (2, ':other', ':day', 1)`,
+    `INSERT INTO spend_window (organization_id, scope, scope_id, window_start, spent_micro)
+     VALUES (':organization', 2, ':other', ':day', 1)`,
   ],
   [
     'I21',

@@ -53,10 +53,10 @@ export async function insertPastRequests(pool: Pool, options: PastRequests): Pro
       [seed, organizations, keysPerOrganization, count, days],
     );
     await client.query(
-      `INSERT INTO spend_window (scope, scope_id, window_start, spent_micro)
-       SELECT s.scope, CASE s.scope WHEN 1 THEN organization_id ELSE key_id END,
+      `INSERT INTO spend_window (organization_id, scope, scope_id, window_start, spent_micro)
+       SELECT organization_id, s.scope, CASE s.scope WHEN 1 THEN organization_id ELSE key_id END,
               CASE s.scope WHEN 2 THEN day ELSE month END, COALESCE(sum(charged_micro), 0)
-         FROM reservation JOIN past USING (organization_id), (VALUES (1), (2), (3)) s (scope) GROUP BY 1, 2, 3`,
+         FROM reservation JOIN past USING (organization_id), (VALUES (1), (2), (3)) s (scope) GROUP BY 1, 2, 3, 4`,
     );
     await client.query(
       `UPDATE organization_account a SET balance_micro = l.total

@@ -5,6 +5,7 @@ import { MIGRATIONS } from '../../../src/core/database/migrations';
 import { hasPendingMigrations, runMigrations } from '../../../src/core/database/run-migrations';
 import { allowedMs, until } from '../../faults/figures';
 import { createEmptyTestDatabase, type TestDatabase } from '../../harness/database';
+import { createBaselineTables } from './baseline-tables';
 
 const NEWEST_REPLACED = 'TaskLeases1797510000000';
 const ALL = MIGRATIONS.map((migration) => migration.name);
@@ -38,16 +39,14 @@ describe('migrations', () => {
   });
 
   it('leave the tables of a database that has the migrations which the baseline replaces', async () => {
-    await runMigrations(database.url);
-    await appliedBefore(dataSource, NEWEST_REPLACED);
+    await createBaselineTables(dataSource, NEWEST_REPLACED);
     await dataSource.query(`INSERT INTO organization (name) VALUES ('kept')`);
     expect(await runMigrations(database.url)).toEqual(ALL);
     expect(await dataSource.query('SELECT name FROM organization')).toEqual([{ name: 'kept' }]);
   });
 
   it('refuse a database that lacks some of the migrations which the baseline replaces', async () => {
-    await runMigrations(database.url);
-    await appliedBefore(dataSource, 'LedgerArchive1797400000000');
+    await createBaselineTables(dataSource, 'LedgerArchive1797400000000');
     await expect(runMigrations(database.url)).rejects.toThrow(`The database lacks ${NEWEST_REPLACED}`);
   });
 
@@ -95,11 +94,6 @@ describe('migrations', () => {
     expect(await hasPendingMigrations(dataSource)).toBe(false);
   });
 });
-
-/** Makes the database one whose newest migration is another. */
-async function appliedBefore(dataSource: DataSource, name: string): Promise<void> {
-  await dataSource.query('UPDATE migrations SET name = $1, "timestamp" = $2', [name, Number(name.slice(-13))]);
-}
 
 /** Changes nothing itself, as a migration for a changed function. */
 class ChangeFunction1999000000000 implements Migration {

@@ -113,7 +113,7 @@ const FORBIDDEN: readonly (readonly [name: string, statement: string])[] = [
   ['a job that leaves its artifacts behind', `DELETE FROM media_job WHERE status = 'succeeded'`],
   [
     'two artifacts at one position',
-    `INSERT INTO media_artifact (job_id, position, type, content_type, size_bytes, duration_seconds, storage_key, created_at) SELECT job_id, position, type, content_type, size_bytes, duration_seconds, storage_key, created_at FROM media_artifact`,
+    `INSERT INTO media_artifact (organization_id, job_id, position, type, content_type, size_bytes, duration_seconds, storage_key, created_at) SELECT organization_id, job_id, position, type, content_type, size_bytes, duration_seconds, storage_key, created_at FROM media_artifact`,
   ],
   [
     'an event with two deliveries',

@@ -63,6 +63,14 @@ describe('ending a job', () => {
       ({ event }) => event,
     );
 
+  it('works for processes of the previous release, which do not pass the organization', async () => {
+    const job = await submit(engine, account, hook);
+    const values = [job.id, 'failed', statesBefore('failed'), 'provider_error', 'It failed.'];
+    await query(`SELECT media_job_finish($1, $2, $3, NULL, NULL, 0, $4, $5, '[]', NULL)`, ...values);
+    expect(await requireJob(engine, job.id, account)).toMatchObject({ status: 'failed' });
+    expect(await holdOf(job)).toEqual({ state: 'released', charged: null });
+  });
+
   it('charges a success and stores artifacts, receipt and webhook delivery with it', async () => {
     const job = await workOn(engine, await submit(engine, account, hook), 'finalizing');
     const ended = await finish(engine, job, SUCCEEDED, { fence: job.fence });
@@ -78,9 +86,9 @@ describe('ending a job', () => {
         retention,
       );
     await objects('1 minute');
-    expect(await engine.jobs.findArtifacts(job.id)).toEqual([{ ...ARTIFACT, id: expect.any(String) }]);
+    expect(await engine.jobs.findArtifacts(job)).toEqual([{ ...ARTIFACT, id: expect.any(String) }]);
     await objects('-1 second');
-    expect(await engine.jobs.findArtifacts(job.id)).toEqual([]);
+    expect(await engine.jobs.findArtifacts(job)).toEqual([]);
     expect(await eventsOf(job)).toEqual(['job.completed']);
     expect(await holdOf(job)).toEqual({ state: 'settled', charged: '1000' });
     expect(await balance()).toMatchObject({ balanceMicro: 9_999_000n, reservedMicro: 0n });
@@ -222,7 +230,7 @@ describe('ending a job', () => {
     await finish(engine, succeeded, SUCCEEDED);
     const due = await cancellations();
     expect(due).toMatchObject([{ job: { id: late.id }, handle: HANDLE }]);
-    await engine.jobs.endCancellation(late.id);
+    await engine.jobs.endCancellation(late);
     await letPass(engine, late.id, 3_600);
     expect(await cancellations()).toEqual([]);
   });
@@ -271,9 +279,9 @@ describe('ending a job', () => {
     const left = { id: job.id, organizationId: account.organizationId, kind: 'video' };
     expect(await engine.jobs.findDeleted(1_000)).toContainEqual(left);
     // Objects are removed before the rows.
-    expect(await engine.jobs.remove(job.id)).toBe(false);
-    await engine.jobs.removeArtifacts(job.id);
-    expect(await engine.jobs.remove(job.id)).toBe(true);
+    expect(await engine.jobs.remove(job)).toBe(false);
+    await engine.jobs.removeArtifacts(job);
+    expect(await engine.jobs.remove(job)).toBe(true);
     expect(await eventsOf(job)).toEqual(['job.completed']);
     expect(await holdOf(job)).toEqual({ state: 'settled', charged: '1000' });
     expect(await query('SELECT FROM usage_record WHERE id = $1', job.id)).toHaveLength(1);

@@ -47,7 +47,7 @@ describe('polling a submitted job', () => {
   const newJob = () => submit(engine, account, { route: ['first'], webhookUrl: 'https://example.com/hook' });
   const submitted = async () => stage.step(await newJob());
   const lastPause = () => stage.scheduled.at(-1)?.inMs ?? 0;
-  const artifactsOf = ({ id }: MediaJob) => engine.jobs.findArtifacts(id);
+  const artifactsOf = (job: MediaJob) => engine.jobs.findArtifacts(job);
   const chargeOf = async ({ id }: MediaJob) =>
     engine.dataSource.query<object[]>(
       `SELECT (SELECT count(*)::int FROM ledger_entry WHERE reservation_id = $1 AND kind = 'charge') AS charges,
@@ -308,7 +308,7 @@ describe('polling a submitted job', () => {
       expect(await stage.step(job)).toMatchObject({ status: ending.status, costMicro: 0n });
       expect(provider.opened).toBe(0);
       expect(await engine.jobs.claimCancellations(100)).toMatchObject([{ job: { id: job.id } }]);
-      await engine.jobs.endCancellation(job.id);
+      await engine.jobs.endCancellation(job);
     },
   );
 

@@ -87,7 +87,7 @@ describe('resubmitting a job', () => {
       const job = await newJob();
       const target = { provider: 'first', deploymentId: 'first', priceVersionId: 'price-1', mode: 'async' } as const;
       const claimed = await engine.work.claim(job, 'the dead');
-      await engine.work.beginSubmission({ id: job.id, fence: claimed?.fence ?? 0 }, target);
+      await engine.work.beginSubmission({ ...job, fence: claimed?.fence ?? 0 }, target);
       await stage.loseWorker(job);
       first.onSubmit = () => Promise.reject(refusal);
       expect(await stage.step(job)).toMatchObject({
@@ -133,7 +133,7 @@ describe('resubmitting a job', () => {
       const account = stage.adapters.get('first')?.capabilities.submissionAccount;
       const target = { provider: 'first', deploymentId: 'first', priceVersionId: 'price-1', mode: 'async' } as const;
       const claimed = await engine.work.claim(job, 'the dead');
-      await engine.work.beginSubmission({ id: job.id, fence: claimed?.fence ?? 0 }, { ...target, account });
+      await engine.work.beginSubmission({ ...job, fence: claimed?.fence ?? 0 }, { ...target, account });
       await stage.loseWorker(job);
       stage.adapters.set('first', poolOf([second]));
       expect(await stage.step(job)).toMatchObject({

@@ -55,7 +55,7 @@ describe('job runner', () => {
     const ended = await stage.step(job);
     expect(ended).toMatchObject({ status: 'succeeded', costMicro: 400n });
     expect([provider.opened, otherProvider.opened]).toEqual([0, 1]);
-    expect(await engine.jobs.findArtifacts(job.id)).toHaveLength(1);
+    expect(await engine.jobs.findArtifacts(job)).toHaveLength(1);
     await other.close();
   });
 
@@ -83,7 +83,8 @@ describe('job runner', () => {
       const polled = await stage.step(job);
       let poll: DueJob | null = null;
       await until('the due poll', 5_000, () => (poll = stage.runner.takeUpcomingPoll(job.id)) !== null);
-      expect(poll).toEqual({ id: job.id, version: polled.version, lane: laneOf(polled) });
+      const { organizationId, id, version } = polled;
+      expect(poll).toEqual({ organizationId, id, version, lane: laneOf(polled) });
       await letPass(engine, job.id, 60);
       return poll as unknown as DueJob;
     };

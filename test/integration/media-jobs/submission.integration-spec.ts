@@ -192,9 +192,9 @@ describe('submitting a job', () => {
     const first = await engine.endings.submit(submission);
     const job = await requireJob(engine, submission.id, account);
     await finish(engine, job, { status: 'canceled' });
-    expect(await engine.jobs.remove(job.id)).toBe(false);
+    expect(await engine.jobs.remove(job)).toBe(false);
     await engine.jobs.markDeleted(job.id, account.organizationId);
-    expect(await engine.jobs.remove(job.id)).toBe(true);
+    expect(await engine.jobs.remove(job)).toBe(true);
     expect(await submit({ key: 'kept' })).toEqual({ ...first, isReplayed: true });
     expect(await count('media_job')).toBe(0);
   });

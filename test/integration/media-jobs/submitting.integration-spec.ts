@@ -189,7 +189,7 @@ describe('submitting a job to a provider', () => {
       first.onSubmit = async (token) => {
         await finish(engine, job, { status: 'canceled' });
         await engine.jobs.markDeleted(job.id, job.organizationId);
-        await engine.jobs.remove(job.id);
+        await engine.jobs.remove(job);
         return first.handle(token);
       };
       await stage.begin(job);
@@ -205,7 +205,7 @@ describe('submitting a job to a provider', () => {
     };
     expect(await stage.step(job)).toMatchObject({ status: 'canceled', handle: first.handle(`${job.id}-1`) });
     expect(await engine.jobs.claimCancellations(100)).toMatchObject([{ job: { id: job.id } }]);
-    await engine.jobs.endCancellation(job.id);
+    await engine.jobs.endCancellation(job);
     expect([first.submissions.length, first.polls]).toEqual([1, 0]);
   });
 

@@ -158,7 +158,7 @@ describe('JobWorkRepository', () => {
     await letPass(engine, job.id, 61);
     expect(await engine.work.beginFinalizing(job)).toBe(true);
     expect(await finish(engine, job, { status: 'canceled' })).toMatchObject({ status: 'canceled' });
-    await engine.jobs.endCancellation(job.id);
+    await engine.jobs.endCancellation(job);
   });
 
   it('stores the handle of a job canceled during submission and schedules its cancellation', async () => {
@@ -185,7 +185,7 @@ describe('JobWorkRepository', () => {
         await letPass(engine, job.id, waitSeconds / 2);
       }
       expect(await deleted()).toBe(false);
-      expect(await jobs.remove(job.id)).toBe(false);
+      expect(await jobs.remove(job)).toBe(false);
       expect(await cancellations()).toHaveLength(1);
     }
     await letPass(engine, job.id, 86_400);
@@ -223,7 +223,14 @@ describe('JobWorkRepository', () => {
     expect(await work.beginFinalizing(job)).toBe(false);
     expect(await finish(engine, job, SUCCEEDED, { fence: job.fence })).toBeNull();
     expect(await reread(job)).toEqual(ended);
-    await engine.jobs.endCancellation(job.id);
+    await engine.jobs.endCancellation(job);
+  });
+
+  it('claims and reads no job for another organization', async () => {
+    const { id, version } = await submit(engine, account);
+    const { organizationId } = await createAccount(engine.money.pool);
+    expect(await engine.jobs.findNextStep({ organizationId, id })).toBeNull();
+    expect(await engine.work.claim({ organizationId, id, version }, 'worker')).toBeNull();
   });
 
   it('finds a job due after a lost wake-up or worker death, not before', async () => {
@@ -231,11 +238,12 @@ describe('JobWorkRepository', () => {
     const job = await submit(engine, account);
     expect(await isDue(job)).toBeUndefined();
     await letPass(engine, job.id, 5);
-    expect(await isDue(job)).toEqual({ id: job.id, version: 0, lane: 'mock-video' });
+    const { organizationId, id } = job;
+    expect(await isDue(job)).toEqual({ organizationId, id, version: 0, lane: 'mock-video' });
     const claimed = await workOn(engine, job, 'claimed');
     expect(await isDue(job)).toBeUndefined();
     await letPass(engine, job.id, 60);
-    expect(await isDue(job)).toEqual({ id: job.id, version: 1, lane: 'mock-video' });
+    expect(await isDue(job)).toEqual({ organizationId, id, version: 1, lane: 'mock-video' });
     const next = await engine.work.reschedule(claimed, 30_000);
     await letPass(engine, job.id, 30);
     expect(await isDue(job)).toBeUndefined();
@@ -253,7 +261,7 @@ describe('JobWorkRepository', () => {
     expect(await isExpired(job)).toBe(true);
     await finish(engine, job, { status: 'expired' });
     expect(await isExpired(job)).toBe(false);
-    await engine.jobs.endCancellation(job.id);
+    await engine.jobs.endCancellation(job);
   });
 
   it('keeps the hold of an idle job through sweeps of orphaned holds', async () => {

@@ -261,7 +261,7 @@ export class WorkerStage {
 
   /** The same for the given version of the job; resolves at the end of the step. */
   async begin(job: MediaJob): Promise<void> {
-    const end = await this.runner.begin({ id: job.id, version: job.version, lane: laneOf(job) });
+    const end = await this.runner.begin({ ...job, lane: laneOf(job) });
     if (end !== null && end !== 'not-claimed') this.scheduled.push({ id: job.id, inMs: end.inMs });
   }
 

@@ -9,7 +9,7 @@ import { CLOCK, systemClock } from '../../../src/core/time/clock';
 import { QueueConnection } from '../../../src/core/queue/queue-connection';
 import { QueueModule } from '../../../src/core/queue/queue.module';
 import { WAKE_UP_WORKER_OPTIONS, WakeUpProcessor } from '../../../src/core/queue/wake-up-processor';
-import { WakeUpQueue } from '../../../src/core/queue/wake-up-queue';
+import { type WakeUp, WakeUpQueue } from '../../../src/core/queue/wake-up-queue';
 import type { RedisClient } from '../../../src/core/redis/redis-client';
 import { REDIS } from '../../../src/core/redis/redis.module';
 import { until } from '../../faults/figures';
@@ -59,7 +59,7 @@ export async function openProcess(
       return this.close();
     }
 
-    protected handle(id: string): Promise<number | null> {
+    protected handle({ id }: WakeUp): Promise<number | null> {
       return Promise.resolve(answer?.(id, seen.push(id)) ?? null);
     }
   }
@@ -88,6 +88,8 @@ export async function openProcess(
   return { app, queue, seen };
 }
 
+/** A row of any organization. */
+export const row = (id: string = randomUUID()): WakeUp => ({ organizationId: randomUUID(), id });
 export const done: Answer = () => null;
 export const connected = ({ queue }: Process) => until('the connection', 10_000, () => queue.isReachable);
 export const arrive = ({ seen }: Process, count: number, withinMs = 10_000) =>
@@ -96,7 +98,7 @@ export const arrive = ({ seen }: Process, count: number, withinMs = 10_000) =>
 export const untilOneArrives = ({ queue, seen }: Process) => {
   const before = seen.length;
   return until('a wake-up', 30_000, async () => {
-    await queue.wake(randomUUID());
+    await queue.wake(row());
     return seen.length > before;
   });
 };

@@ -12,6 +12,7 @@ import {
   done,
   openProcess,
   type Process,
+  row,
   untilOneArrives,
 } from './wake-up-process';
 
@@ -36,7 +37,7 @@ describe('a wake-up', () => {
     const [sender, ...receivers] = await Promise.all([open(database), open(database, done), open(database, done)]);
     await connected(sender);
     const sent = Array.from({ length: 20 }, () => randomUUID());
-    await Promise.all(sent.map((id) => sender.queue.wake(id)));
+    await Promise.all(sent.map((id) => sender.queue.wake(row(id))));
     const seen = () => receivers.flatMap((receiver) => receiver.seen);
     await until('all of them', 10_000, () => seen().length >= sent.length);
     expect(seen().toSorted()).toEqual(sent.toSorted());
@@ -47,14 +48,14 @@ describe('a wake-up', () => {
     await connected(receiver);
     const [late, replaced] = [randomUUID(), randomUUID()];
     const sentAtMs = performance.now();
-    await receiver.queue.wake(late, 2_000);
-    await receiver.queue.wake(replaced, 3_600_000);
-    await receiver.queue.wake(replaced);
+    await receiver.queue.wake(row(late), 2_000);
+    await receiver.queue.wake(row(replaced), 3_600_000);
+    await receiver.queue.wake(row(replaced));
     await arrive(receiver, 2);
     expect(receiver.seen).toEqual([replaced, late]);
     expect(performance.now() - sentAtMs).toBeGreaterThan(1_900);
     // It leaves nothing behind that would suppress the next one.
-    await receiver.queue.wake(late);
+    await receiver.queue.wake(row(late));
     await arrive(receiver, 3);
   });
 
@@ -62,7 +63,7 @@ describe('a wake-up', () => {
     const receiver = await open(randomUUID(), (_id, count) => (count === 1 ? 50 : null));
     await connected(receiver);
     const id = randomUUID();
-    await receiver.queue.wake(id);
+    await receiver.queue.wake(row(id));
     await arrive(receiver, 2);
     expect(receiver.seen).toEqual([id, id]);
   });
@@ -70,7 +71,7 @@ describe('a wake-up', () => {
   it('does not reach another deployment on the same Redis', async () => {
     const [ours, theirs] = await Promise.all([open(randomUUID(), done), open(randomUUID(), done)]);
     await connected(ours);
-    await Promise.all(Array.from({ length: 20 }, () => ours.queue.wake(randomUUID())));
+    await Promise.all(Array.from({ length: 20 }, () => ours.queue.wake(row())));
     await arrive(ours, 20);
     expect(theirs.seen).toEqual([]);
   });
@@ -78,17 +79,17 @@ describe('a wake-up', () => {
   it('is lost during a Redis outage without delaying its sender, and the next one arrives after the outage', async () => {
     const receiver = await open(randomUUID(), done);
     await connected(receiver);
-    await receiver.queue.wake(randomUUID());
+    await receiver.queue.wake(row());
     await arrive(receiver, 1);
 
     server.suspend();
     const sentAtMs = performance.now();
-    await receiver.queue.wake(randomUUID());
+    await receiver.queue.wake(row());
     expect(performance.now() - sentAtMs).toBeLessThan(allowedMs(500));
     server.resume();
     await server.stop();
     await until('the loss', 5_000, () => !receiver.queue.isReachable);
-    await receiver.queue.wake(randomUUID());
+    await receiver.queue.wake(row());
 
     await server.restart();
     await untilOneArrives(receiver);
@@ -109,7 +110,7 @@ describe('a wake-up', () => {
     const receiver = await open(randomUUID(), done);
     const eventsAfter = async (wakeUps: number): Promise<number> => {
       const before = receiver.seen.length;
-      await Promise.all(Array.from({ length: wakeUps }, () => receiver.queue.wake(randomUUID())));
+      await Promise.all(Array.from({ length: wakeUps }, () => receiver.queue.wake(row())));
       await arrive(receiver, before + wakeUps);
       const redis = new Redis(server.url);
       try {
@@ -131,7 +132,7 @@ describe('a wake-up', () => {
     const database = randomUUID();
     const [sender, receiver] = await Promise.all([open(database), open(database, done, 2)]);
     await connected(sender);
-    await sender.queue.wake(randomUUID());
+    await sender.queue.wake(row());
     await arrive(receiver, 1, 60_000);
   });
 
@@ -148,7 +149,7 @@ describe('a wake-up', () => {
   ])('does not keep a process from ending when Redis %s', async (_what, take, giveBack) => {
     const receiver = await open(randomUUID(), done);
     await connected(receiver);
-    await receiver.queue.wake(randomUUID());
+    await receiver.queue.wake(row());
     await arrive(receiver, 1);
     await take();
     try {

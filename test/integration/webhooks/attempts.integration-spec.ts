@@ -17,11 +17,11 @@ describe('recording webhook attempts', () => {
   });
 
   it('logs an attempt whose job is removed during the post', async () => {
-    const { engine, jobId, next } = await deliveries.create();
+    const { engine, organizationId, jobId, next } = await deliveries.create();
     const jobs = new MediaJobRepository(engine.dataSource);
     deliveries.host.answer = async (response) => {
       await engine.dataSource.query('UPDATE media_job SET deleted_at = now() WHERE id = $1', [jobId]);
-      await jobs.remove(jobId);
+      await jobs.remove({ organizationId, id: jobId });
       response.writeHead(200).end();
     };
     await next();

@@ -17,6 +17,7 @@ export const NAME = 'hooks.example.com';
 /** An ended job with a pending delivery. */
 export interface PendingDelivery {
   readonly engine: WebhookEngine;
+  readonly organizationId: string;
   readonly jobId: string;
   readonly secret: string;
   /** Moves the clock to the due time and posts. */
@@ -61,7 +62,7 @@ export class PendingDeliveries {
       await letPass(engine, jobId, Math.max(0, dueIn) + 0.001);
       await engine.service.deliverDue();
     };
-    return { engine, jobId, secret: await engine.secrets.require(organizationId), next };
+    return { engine, organizationId, jobId, secret: await engine.secrets.require(organizationId), next };
   }
 
   private async open(): Promise<void> {

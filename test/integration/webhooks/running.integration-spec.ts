@@ -139,7 +139,7 @@ describe('webhook workers', () => {
         await delay(200);
         const startedAt = performance.now();
         const jobId = await endOne();
-        await service.wakeForJob(jobId);
+        await service.wakeForJob(organizationId, jobId);
         await until(() => isDelivered(jobId));
         tookMs += performance.now() - startedAt;
       }

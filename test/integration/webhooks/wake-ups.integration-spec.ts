@@ -10,6 +10,7 @@ import { GuardedClient } from '../../../src/core/outbound/guarded-client';
 import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
 import { WebhookLogRepository } from '../../../src/webhooks/webhook-log.repository';
 import { WebhookLogService } from '../../../src/webhooks/webhook-log.service';
+import type { WebhookWakeUps } from '../../../src/webhooks/webhook-wake-ups';
 import { WEBHOOK_QUEUE } from '../../../src/webhooks/webhook-wake-ups';
 import { allowedMs, until } from '../../faults/figures';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
@@ -51,7 +52,7 @@ describe('a requested delivery', () => {
   });
 
   const rules = { allowCidrs: ['127.0.0.1'], denyCidrs: [], denyHosts: [], nat64: false };
-  const createLog = (wake: (id: string) => Promise<void>): WebhookLogService =>
+  const createLog = (wake: WebhookWakeUps['wake']): WebhookLogService =>
     new WebhookLogService(new WebhookLogRepository(engine.dataSource), new GuardedClient(rules), { wake });
   const sendTest = (log: WebhookLogService) =>
     log.sendTest(organizationId, host.url('/'), uuidV7(systemClock.now()), COMMAND_LINE);
@@ -95,25 +96,25 @@ describe('a requested delivery', () => {
     await app.get<Queue>(getQueueToken(WEBHOOK_QUEUE), { strict: false }).waitUntilReady();
     const service = app.get(WebhookDeliveryService, { strict: false });
     const woken: string[] = [];
-    jest.spyOn(service, 'deliver').mockImplementation((id) => (woken.push(id), Promise.resolve(null)));
+    jest.spyOn(service, 'deliver').mockImplementation(({ id }) => (woken.push(id), Promise.resolve(null)));
 
     const test = await sendTest(app.get(WebhookLogService, { strict: false }));
     await until('the wake-up', 20_000, () => woken.includes(test.id));
     const [jobId = ''] = await endJobs(engine, organizationId, ['https://hooks.example.com/']);
     const { id } = await deliveryOf(engine, jobId);
-    await service.wakeForJob(jobId);
+    await service.wakeForJob(organizationId, jobId);
     await until('the wake-up', 20_000, () => woken.includes(id));
   });
 
   it('is posted on its wake-up; the wake-up says when the next attempt is due', async () => {
     host.answer = (response) => response.writeHead(500).end();
     const { id } = await sendTest(createLog(() => Promise.resolve()));
-    const nextInMs = await engine.service.deliver(id);
+    const nextInMs = await engine.service.deliver({ organizationId, id });
     expect(Math.abs((nextInMs ?? 0) - 5_000)).toBeLessThanOrEqual(allowedMs(750));
-    expect(await engine.service.deliver(id)).toBeGreaterThan(0);
+    expect(await engine.service.deliver({ organizationId, id })).toBeGreaterThan(0);
     await engine.dataSource.query('UPDATE webhook_delivery SET next_at = now() WHERE id = $1', [id]);
     host.answer = (response) => response.writeHead(204).end();
-    expect(await engine.service.deliver(id)).toBeNull();
+    expect(await engine.service.deliver({ organizationId, id })).toBeNull();
     expect(await createLog(() => Promise.resolve()).get(organizationId, id)).toMatchObject({ attempts: 2 });
   });
 
@@ -122,7 +123,7 @@ describe('a requested delivery', () => {
     host.answer = (response) => void released.then(() => response.writeHead(204).end());
     const { id } = await sendTest(createLog(() => Promise.resolve()));
     await engine.service.claimSoon();
-    const delivered = engine.service.deliver(id);
+    const delivered = engine.service.deliver({ organizationId, id });
     release();
     expect(await delivered).toBeNull();
   });

@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { type Clock, systemClock } from '../../../src/core/time/clock';
 import { SecretBox } from '../../../src/core/secrets/secret-box';
+import type { WakeUp } from '../../../src/core/queue/wake-up-queue';
 import { GuardedClient, type OutboundOptions } from '../../../src/core/outbound/guarded-client';
 import { WebhookAttemptService } from '../../../src/webhooks/webhook-attempt.service';
 import { UNTRACED } from '../../harness/span-collector';
@@ -69,8 +70,8 @@ export async function startWebhookEngine(url: string, settings: EngineSettings =
   const attempts = new WebhookAttemptService(repository, secrets, source, outbound, new Metrics(), UNTRACED, clock);
   const wakeUpsInHand = new Set<Promise<unknown>>();
   // Wake-ups arrive in this process at once.
-  const wake = async (id: string): Promise<void> => {
-    const handled = service.deliver(id).finally(() => wakeUpsInHand.delete(handled));
+  const wake = async (delivery: WakeUp): Promise<void> => {
+    const handled = service.deliver(delivery).finally(() => wakeUpsInHand.delete(handled));
     wakeUpsInHand.add(handled);
   };
   const wakeUps = { wake } as Partial<WebhookWakeUps> as WebhookWakeUps;

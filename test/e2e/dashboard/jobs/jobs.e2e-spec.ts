@@ -116,9 +116,9 @@ describe('listWebhookDeliveries', () => {
     await served.gateway.rows(
       `WITH ended AS (
          UPDATE webhook_delivery SET state = 'delivered', attempt = 1, last_status = 200, ended_at = now()
-          WHERE job_id = $1 RETURNING id)
-       INSERT INTO webhook_attempt (delivery_id, number, started_at, status, duration_ms)
-       SELECT id, 1, now(), 200, 7 FROM ended`,
+          WHERE job_id = $1 RETURNING organization_id, id)
+       INSERT INTO webhook_attempt (organization_id, delivery_id, number, started_at, status, duration_ms)
+       SELECT organization_id, id, 1, now(), 200, 7 FROM ended`,
       [delivered],
     );
     for (const id of [delivered, waiting]) expect((await served.deleteVideo(id, customer)).status).toBe(204);
