@@ -53,14 +53,47 @@ describe('OverloadDetector', () => {
 
   it('admits one request per completed request, until five seconds without overload have passed', () => {
     const { guard, state, pass } = createGuard();
-    pass(2_000, 1, 100);
-    state.inFlight = LIMIT;
+    pass(1_100, 1, 100);
+    state.inFlight = LIMIT - 1;
     expect(guard.overloaded).toBe(false);
-    state.inFlight = LIMIT + 1;
+    state.inFlight = LIMIT;
     expect(guard.overloaded).toBe(true);
     expect(pass(4_800, 0.5, LIMIT + 1)).toBe(true);
     pass(200, 0.5, LIMIT + 1);
     expect(guard.overloaded).toBe(false);
+  });
+
+  it('admits fewer while the process stays busy, down to an eighth of the limit', () => {
+    const { guard, state, pass } = createGuard(2_000);
+    pass(1_100, 1, 2_001);
+    pass(1_000, 1, 2_001);
+    state.inFlight = 1_000;
+    expect(guard.overloaded).toBe(true);
+    pass(60_000, 1, 1_000);
+    state.inFlight = 251;
+    expect(guard.overloaded).toBe(true);
+    state.inFlight = 250;
+    expect(guard.overloaded).toBe(false);
+  });
+
+  it('admits at once what a process with idle time has in flight, and more from there', () => {
+    const { guard, state, pass } = createGuard(2_000);
+    pass(5_000, 1, 2_001);
+    pass(100, 0.97, 500);
+    expect(guard.overloaded).toBe(false);
+    state.inFlight = 530;
+    expect(guard.overloaded).toBe(true);
+    pass(1_000, 0.97, 700);
+    expect(guard.overloaded).toBe(false);
+  });
+
+  it('admits as many as before once the overload has ended', () => {
+    const { guard, state, pass } = createGuard(2_000);
+    pass(5_000, 1, 2_001);
+    pass(5_100, 0.5, 10);
+    state.inFlight = 2_000;
+    expect(guard.overloaded).toBe(false);
+    expect(pass(1_000, 1, 2_001)).toBe(false);
   });
 });
 

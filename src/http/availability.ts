@@ -100,11 +100,17 @@ const BUSY_UTILIZATION = 0.98;
 const MAX_BURST_MS = 1_000;
 /** How long an overload is expected to recur. */
 const ALERT_MS = 5_000;
+/** During an overload the limit shrinks and grows by these factors per sample. */
+const SHRINK = 0.9;
+const GROW = 1.05;
+/** Not below this share of it: refusals alone may keep a process busy, while its requests wait for providers. */
+const LEAST_SHARE = 1 / 8;
 
 /**
  * Detects overload: the event loop is never idle for a second while more requests are in flight than needed to keep it
  * busy. From then on a new request is admitted only when another has ended, because an immediate 503 is better than a
- * long wait for all. The number in flight alone means little: a thousand may be waiting for providers.
+ * long wait for all. The number in flight alone means little: a thousand may be waiting for providers. So the limit shrinks
+ * while the event loop stays busy, and follows the number in flight when it is not.
  */
 export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
   private busySinceMs: number | null = null;
@@ -112,20 +118,24 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
   private isAlert = false;
   private alertSinceMs = 0;
   private timer: NodeJS.Timeout | null = null;
+  /** At most `limit`, and less during an overload. */
+  private allowedInFlight: number;
 
   /**
-   * @param limit of requests in flight during an overload; 0 disables the detector.
+   * @param limit of requests in flight at the beginning of an overload; 0 disables the detector.
    * @param inFlight number of requests in flight.
    */
   constructor(
     private readonly limit: number,
     private readonly inFlight: () => number,
     private readonly monotonic: () => number,
-  ) {}
+  ) {
+    this.allowedInFlight = limit;
+  }
 
   /** Whether a new request should be refused. */
   get overloaded(): boolean {
-    return this.isAlert && this.inFlight() > this.limit;
+    return this.isAlert && this.inFlight() > this.allowedInFlight;
   }
 
   /** How long the overload has lasted; 0: there is none. */
@@ -149,7 +159,9 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
 
   /** @param utilization share of the time since the last call in which the event loop was busy. */
   observe(nowMs: number, utilization: number): void {
-    if (utilization >= BUSY_UTILIZATION && this.inFlight() >= this.limit) {
+    const inFlight = this.inFlight();
+    const isBusy = utilization >= BUSY_UTILIZATION;
+    if (isBusy && inFlight >= this.allowedInFlight) {
       this.busySinceMs ??= nowMs;
       if (this.isAlert || nowMs - this.busySinceMs >= MAX_BURST_MS) this.alertUntilMs = nowMs + ALERT_MS;
     } else {
@@ -157,6 +169,12 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
     }
     if (!this.isAlert) this.alertSinceMs = nowMs;
     this.isAlert = nowMs < this.alertUntilMs;
+    this.allowedInFlight = this.isAlert ? this.nextAllowed(inFlight, isBusy) : this.limit;
+  }
+
+  private nextAllowed(inFlight: number, isBusy: boolean): number {
+    if (!isBusy) return Math.min(this.limit, Math.max(this.allowedInFlight, inFlight) * GROW);
+    return Math.max(this.limit * LEAST_SHARE, Math.min(this.allowedInFlight, inFlight) * SHRINK);
   }
 }
 

@@ -9,10 +9,12 @@ import type { OpenLoadJob, OpenLoadResult } from './open-load-process';
 import { Operator } from './operator';
 
 const CALLERS = 64;
-const WARM_UP_MS = 2_000;
+const WARM_UP_MS = 5_000;
+/** The rate of two seconds varies by a third. */
+const PEAK_MS = 10_000;
 const OVERLOAD_MS = 60_000;
-/** The goal of the design is 0.8; on two cores shared with the load generator 0.53 to 0.76 was measured. */
-const LEAST_SHARE_OF_PEAK = 0.5;
+/** The goal of the design is 0.8; on two cores shared with the load generator 0.78 to 0.98 was measured. */
+const LEAST_SHARE_OF_PEAK = 0.65;
 
 describe('three times the capacity of the gateway', () => {
   let database: TestDatabase;
@@ -47,7 +49,7 @@ describe('three times the capacity of the gateway', () => {
       return result;
     };
     await run({ callers: CALLERS }, WARM_UP_MS);
-    const { goodput: peak, statuses } = await run({ callers: CALLERS }, WARM_UP_MS);
+    const { goodput: peak, statuses } = await run({ callers: CALLERS }, PEAK_MS);
     expect(Object.keys(statuses)).toEqual(['200']);
 
     const overload = await run({ perSecond: 3 * peak }, OVERLOAD_MS);

@@ -55,7 +55,9 @@ export const SETTINGS = z.object({
     ),
   OVERLOAD_CONCURRENCY: integer(0, 1_000_000)
     .default(2_048)
-    .describe('Requests in flight from which a busy process refuses new ones with 503; 0 disables the limit'),
+    .describe(
+      'Requests in flight from which a busy process refuses new ones with 503, fewer the longer it stays busy; 0: no limit',
+    ),
   SSE_PING_MS: integer(100, ONE_HOUR_MS).default(15_000).describe('Silence after which a stream sends a ping'),
   DRAIN_TIMEOUT_MS: integer(0, ONE_HOUR_MS)
     .default(30_000)
