@@ -62,11 +62,9 @@ export class WebhookDeliveryService implements OnApplicationShutdown {
   async deliver(delivery: WakeUp): Promise<number | null> {
     const dueInMs = await this.deliveries.findDueInMs(delivery);
     if (dueInMs === null) return null;
-    // A claim of this process may have taken it before its wake-up, and its lease is not the next attempt.
+    // A claim of this process may have taken it before its wake-up, and its post may have ended since it was read.
     await (dueInMs > 0 ? this.claiming : this.claimSoon());
-    const post = this.postOf.get(delivery.id);
-    if (dueInMs > 0 && post === undefined) return dueInMs;
-    await post;
+    await this.postOf.get(delivery.id);
     const nextInMs = await this.deliveries.findDueInMs(delivery);
     return nextInMs === 0 ? NO_SLOT_DELAY_MS : nextInMs;
   }

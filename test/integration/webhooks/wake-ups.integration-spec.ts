@@ -7,6 +7,8 @@ import { systemClock } from '../../../src/core/time/clock';
 import { uuidV7 } from '../../../src/core/types/ids';
 import { loadConfig } from '../../../src/core/config/load-config';
 import { GuardedClient } from '../../../src/core/outbound/guarded-client';
+import type { WakeUp } from '../../../src/core/queue/wake-up-queue';
+import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
 import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
 import { WebhookLogRepository } from '../../../src/webhooks/webhook-log.repository';
 import { WebhookLogService } from '../../../src/webhooks/webhook-log.service';
@@ -125,6 +127,28 @@ describe('a requested delivery', () => {
     await engine.service.claimSoon();
     const delivered = engine.service.deliver({ organizationId, id });
     release();
+    expect(await delivered).toBeNull();
+  });
+
+  it('ends with its post also when that ends while the wake-up reads the delivery', async () => {
+    const read = Promise.withResolvers<void>();
+    const posted = Promise.withResolvers<void>();
+    class SlowRepository extends WebhookDeliveryRepository {
+      override async findDueInMs(key: WakeUp): Promise<number | null> {
+        const dueInMs = await super.findDueInMs(key);
+        read.resolve();
+        await posted.promise;
+        return dueInMs;
+      }
+    }
+    const slow = await startWebhookEngine(database.url, { repository: (dataSource) => new SlowRepository(dataSource) });
+    closings.push(() => slow.close());
+    host.answer = (response) => void read.promise.then(() => response.writeHead(204).end());
+    const { id } = await sendTest(createLog(() => Promise.resolve()));
+    await slow.service.claimSoon();
+    const delivered = slow.service.deliver({ organizationId, id });
+    await slow.service.stop();
+    posted.resolve();
     expect(await delivered).toBeNull();
   });
 });
