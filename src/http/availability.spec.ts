@@ -9,11 +9,7 @@ const LIMIT = 10;
 
 function createGuard(limit = LIMIT) {
   const state = { inFlight: 0, nowMs: 0 };
-  const guard = new OverloadDetector(
-    limit,
-    () => state.inFlight,
-    () => state.nowMs,
-  );
+  const guard = new OverloadDetector(state, { http: { overloadConcurrency: limit } }, { monotonic: () => state.nowMs });
   /** Samples every 100 ms. Returns whether any sample refused a new request. */
   const pass = (durationMs: number, utilization: number, inFlight: number): boolean => {
     let refused = false;

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type CanActivate, Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { InFlight } from '../core/concurrency/in-flight';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { type Clock, CLOCK } from '../core/time/clock';
@@ -112,35 +113,35 @@ const LEAST_SHARE = 1 / 8;
  * long wait for all. The number in flight alone means little: a thousand may be waiting for providers. So the limit shrinks
  * while the event loop stays busy, and follows the number in flight when it is not.
  */
+@Injectable()
 export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
   private busySinceMs: number | null = null;
   private alertUntilMs = Number.NEGATIVE_INFINITY;
   private isAlert = false;
   private alertSinceMs = 0;
   private timer: NodeJS.Timeout | null = null;
+  /** Of requests in flight at the beginning of an overload; 0 disables the detector. */
+  private readonly limit: number;
   /** At most `limit`, and less during an overload. */
   private allowedInFlight: number;
 
-  /**
-   * @param limit of requests in flight at the beginning of an overload; 0 disables the detector.
-   * @param inFlight number of requests in flight.
-   */
   constructor(
-    private readonly limit: number,
-    private readonly inFlight: () => number,
-    private readonly monotonic: () => number,
+    @Inject(DrainService) private readonly drain: Pick<DrainService, 'inFlight'>,
+    @Inject(APP_CONFIG) { http }: { readonly http: Pick<AppConfig['http'], 'overloadConcurrency'> },
+    @Inject(CLOCK) private readonly clock: Pick<Clock, 'monotonic'>,
   ) {
-    this.allowedInFlight = limit;
+    this.limit = http.overloadConcurrency;
+    this.allowedInFlight = this.limit;
   }
 
   /** Whether a new request should be refused. */
   get overloaded(): boolean {
-    return this.isAlert && this.inFlight() > this.allowedInFlight;
+    return this.isAlert && this.drain.inFlight > this.allowedInFlight;
   }
 
   /** How long the overload has lasted; 0: there is none. */
   get overloadedForMs(): number {
-    return this.isAlert ? this.monotonic() - this.alertSinceMs : 0;
+    return this.isAlert ? this.clock.monotonic() - this.alertSinceMs : 0;
   }
 
   onModuleInit(): void {
@@ -148,7 +149,7 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
     let last = performance.eventLoopUtilization();
     this.timer = setInterval(() => {
       const current = performance.eventLoopUtilization();
-      this.observe(this.monotonic(), performance.eventLoopUtilization(current, last).utilization);
+      this.observe(this.clock.monotonic(), performance.eventLoopUtilization(current, last).utilization);
       last = current;
     }, SAMPLE_EVERY_MS).unref();
   }
@@ -159,7 +160,7 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
 
   /** @param utilization share of the time since the last call in which the event loop was busy. */
   observe(nowMs: number, utilization: number): void {
-    const inFlight = this.inFlight();
+    const { inFlight } = this.drain;
     const isBusy = utilization >= BUSY_UTILIZATION;
     if (isBusy && inFlight >= this.allowedInFlight) {
       this.busySinceMs ??= nowMs;

@@ -3,8 +3,6 @@ import { BillingModule } from '../billing/billing.module';
 import { InferenceModule } from '../inference/inference.module';
 import { ModelsModule } from '../models/models.module';
 import { RoutingModule } from '../models/routing/routing.module';
-import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
-import { CLOCK, type Clock } from '../core/time/clock';
 import { DrainService, OverloadDetector } from './availability';
 import { HealthController } from './health.controller';
 import { ManagementServer } from './management-server';
@@ -16,23 +14,7 @@ import { ReadinessService } from './readiness.service';
 @Module({
   imports: [BillingModule, InferenceModule, ModelsModule, RoutingModule],
   controllers: [HealthController],
-  providers: [
-    DrainService,
-    ManagementServer,
-    ProcessState,
-    ReadinessService,
-    ServingState,
-    {
-      provide: OverloadDetector,
-      inject: [DrainService, APP_CONFIG, CLOCK],
-      useFactory: (drain: DrainService, { http }: AppConfig, clock: Clock) =>
-        new OverloadDetector(
-          http.overloadConcurrency,
-          () => drain.inFlight,
-          () => clock.monotonic(),
-        ),
-    },
-  ],
+  providers: [DrainService, ManagementServer, ProcessState, ReadinessService, OverloadDetector, ServingState],
   exports: [DrainService, OverloadDetector, ReadinessService],
 })
 export class ProbesModule {}

@@ -2,14 +2,16 @@
  * The operator's view of the catalogue: all models, whether and why not they are served, and overrides of the files. Every
  * change is committed before it is announced; requests use the same rules (`serving.ts`).
  */
-import { type DataSource, type EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../core/database/audit-log';
 import type { Actor } from '../core/types/actor';
-import type { Clock } from '../core/time/clock';
+import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { RATE_LIMIT_FIELDS, type RateLimits } from '../core/types/rate-limits';
 import { lockCatalog, readCatalog, updateDeploymentDecision, updateModelDecision } from './catalog.repository';
 import { applyDecisions, type DecidedCatalog, type DecidedDeploymentRow } from './catalog-rows';
+import { CatalogAnnouncer, CONFIGURED_PROVIDERS } from './model-catalog.service';
 import { whyNotCallable } from './review-catalog';
 import { type DeploymentServing, type ModelServing, reviewServing } from './serving';
 
@@ -32,20 +34,18 @@ export interface DeploymentChanges {
   readonly weight?: number | null;
 }
 
-export interface CatalogAdminOptions {
-  readonly dataSource: DataSource;
-  readonly configuredProviders: ReadonlySet<string>;
-  readonly clock: Clock;
-  /** Makes every process reload the catalogue; never rejects. */
-  readonly announce: () => Promise<void>;
-}
-
+@Injectable()
 export class CatalogAdminService {
-  constructor(private readonly options: CatalogAdminOptions) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(CONFIGURED_PROVIDERS) private readonly configuredProviders: ReadonlySet<string>,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(CatalogAnnouncer) private readonly announcer: Pick<CatalogAnnouncer, 'announce'>,
+  ) {}
 
   /** All models, sorted by id. */
   listModels(): Promise<readonly DecidedModel[]> {
-    return this.options.dataSource.transaction('REPEATABLE READ', (manager) => this.review(manager));
+    return this.dataSource.transaction('REPEATABLE READ', (manager) => this.review(manager));
   }
 
   /** @throws GatewayError `not_found`. */
@@ -105,17 +105,15 @@ export class CatalogAdminService {
 
   /** The catalogue with overrides applied, as for requests, but including models that are not served. */
   private async review(manager: EntityManager): Promise<readonly DecidedModel[]> {
-    const { configuredProviders, clock } = this.options;
-    return reviewServing(applyDecisions(await readCatalog(manager)), configuredProviders, clock.now());
+    return reviewServing(applyDecisions(await readCatalog(manager)), this.configuredProviders, this.clock.now());
   }
 
   private async change<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
-    const { dataSource, announce } = this.options;
-    const result = await dataSource.transaction(async (manager) => {
+    const result = await this.dataSource.transaction(async (manager) => {
       await lockCatalog(manager);
       return work(manager);
     });
-    await announce();
+    await this.announcer.announce();
     return result;
   }
 }

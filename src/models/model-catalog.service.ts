@@ -129,6 +129,20 @@ export async function publishCatalogChange(transport: {
   await transport.publish(CATALOG_CHANGE_CHANNEL, 'changed').catch(() => undefined);
 }
 
+/** Makes a change of the catalogue take effect: in this process at once, in others on the message. */
+@Injectable()
+export class CatalogAnnouncer {
+  constructor(
+    private readonly catalog: ModelCatalogService,
+    @Inject(REDIS) private readonly redis: RedisClient,
+  ) {}
+
+  /** Never rejects. */
+  async announce(): Promise<void> {
+    await Promise.all([publishCatalogChange(this.redis), this.catalog.refresh()]);
+  }
+}
+
 /** Refreshes the snapshot of this process on change messages. Without Redis, the periodic refresh applies changes. */
 @Injectable()
 export class CatalogChangeListener implements OnModuleInit, OnModuleDestroy {

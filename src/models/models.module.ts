@@ -6,7 +6,6 @@
 import { SchedulingModule } from '../core/scheduling/scheduling.module';
 import { Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
 import type { RedisClient } from '../core/redis/redis-client';
-import { DataSource } from 'typeorm';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { ProvidersModule } from '../providers/providers.module';
@@ -14,6 +13,7 @@ import { ProvidersService } from '../providers/providers.service';
 import { REDIS } from '../core/redis/redis.module';
 import { CatalogAdminService } from './catalog-admin.service';
 import {
+  CatalogAnnouncer,
   CatalogChangeListener,
   CONFIGURED_PROVIDERS,
   ModelCatalogService,
@@ -27,40 +27,21 @@ import { ModelsController } from './models.controller';
 import { PriceAdminService } from './price-admin.service';
 import { findWarnings } from './review-catalog';
 
-/** Announces a change, and applies it in this process even without Redis. */
-const announceFor = (redis: RedisClient, catalog: ModelCatalogService) => async (): Promise<void> => {
-  await Promise.all([publishCatalogChange(redis), catalog.refresh()]);
-};
-
 @Module({
   imports: [SchedulingModule, ProvidersModule],
   controllers: [ModelsController],
   providers: [
+    CatalogAdminService,
+    CatalogAnnouncer,
     CatalogChangeListener,
     CatalogRepository,
     ModelCatalogService,
     ModelListingService,
+    PriceAdminService,
     {
       provide: CONFIGURED_PROVIDERS,
       inject: [ProvidersService],
       useFactory: (providers: ProvidersService): ReadonlySet<string> => providers.configuredIds,
-    },
-    {
-      provide: CatalogAdminService,
-      inject: [DataSource, CONFIGURED_PROVIDERS, CLOCK, REDIS, ModelCatalogService],
-      useFactory: (
-        dataSource: DataSource,
-        configuredProviders: ReadonlySet<string>,
-        clock: Clock,
-        redis: RedisClient,
-        catalog: ModelCatalogService,
-      ) => new CatalogAdminService({ dataSource, configuredProviders, clock, announce: announceFor(redis, catalog) }),
-    },
-    {
-      provide: PriceAdminService,
-      inject: [DataSource, CLOCK, REDIS, ModelCatalogService],
-      useFactory: (dataSource: DataSource, clock: Clock, redis: RedisClient, catalog: ModelCatalogService) =>
-        new PriceAdminService({ dataSource, clock, announce: announceFor(redis, catalog) }),
     },
   ],
   exports: [

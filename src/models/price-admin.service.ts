@@ -1,7 +1,8 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../core/database/audit-log';
 import type { Actor } from '../core/types/actor';
-import type { Clock } from '../core/time/clock';
+import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { uuidV7 } from '../core/types/ids';
 import { MODEL_ID } from '../contract/patterns';
@@ -13,6 +14,7 @@ import { modelNotFound } from './catalog-admin.service';
 import type { Price } from './catalog-model';
 import { endMs, instantSchema, priceContentSchema, startMs } from './catalog.schema';
 import { describeIssues } from './load-catalog';
+import { CatalogAnnouncer } from './model-catalog.service';
 import { isPriced } from './review-catalog';
 
 /** A price set by an operator. */
@@ -37,13 +39,6 @@ export interface PriceEnding {
   readonly reference: string;
 }
 
-export interface PriceAdminOptions {
-  readonly dataSource: DataSource;
-  readonly clock: Clock;
-  /** Makes every process reload the catalogue; never rejects. */
-  readonly announce: () => Promise<void>;
-}
-
 /**
  * The latest time before its start at which a price can be withdrawn: enough for every process to receive the change, even
  * without Redis or with a clock that is ahead, so that a withdrawn price is never charged.
@@ -53,15 +48,20 @@ const WITHDRAWAL_NOTICE_MS = 60_000;
 const LAST_INSTANT_MS = Date.UTC(2200, 0, 1);
 
 /** The price history, to which operators only append, so that past charges can always be recomputed. */
+@Injectable()
 export class PriceAdminService {
-  constructor(private readonly options: PriceAdminOptions) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(CatalogAnnouncer) private readonly announcer: Pick<CatalogAnnouncer, 'announce'>,
+  ) {}
 
   /** @throws GatewayError `not_found`. */
   async list(
     modelId: string,
     page: { readonly limit: number; readonly beforeId: string | null },
   ): Promise<PriceVersionEntity[]> {
-    const { manager } = this.options.dataSource;
+    const { manager } = this.dataSource;
     assertModelId(modelId);
     if (!(await manager.existsBy(ModelEntity, { id: modelId }))) throw modelNotFound();
     return findPriceVersions(manager, modelId, page);
@@ -73,10 +73,9 @@ export class PriceAdminService {
    * @throws GatewayError `not_found`, `validation_failed`.
    */
   async add(modelId: string, input: NewPrice, actor: Actor): Promise<PriceVersionEntity> {
-    const { dataSource, clock, announce } = this.options;
     assertModelId(modelId);
     const price = parsePrice(input.price);
-    const version = await dataSource.transaction(async (manager) => {
+    const version = await this.dataSource.transaction(async (manager) => {
       await lockCatalog(manager);
       const model = await manager.findOneBy(ModelEntity, { id: modelId });
       if (model === null) throw modelNotFound();
@@ -88,7 +87,7 @@ export class PriceAdminService {
         throw new GatewayError('not_found', 'The model has no such deployment.', { param: 'deployment_id' });
       }
       // Read under the lock, so that a waiting change cannot begin before the one that it waited for.
-      const nowMs = clock.now();
+      const nowMs = this.clock.now();
       const period = parsePeriod(input, nowMs);
       const place = { modelId, deploymentId, effectiveFrom: period.from };
       const row = {
@@ -103,7 +102,7 @@ export class PriceAdminService {
       };
       return append(manager, row, { actor, action: 'price.created' });
     });
-    await announce();
+    await this.announcer.announce();
     return version;
   }
 
@@ -114,11 +113,10 @@ export class PriceAdminService {
    * revision of its start time exists.
    */
   async withdraw(modelId: string, id: string, actor: Actor): Promise<PriceVersionEntity> {
-    const { dataSource, clock, announce } = this.options;
     assertModelId(modelId);
-    const standing = await dataSource.transaction(async (manager) => {
+    const standing = await this.dataSource.transaction(async (manager) => {
       await lockCatalog(manager);
-      const nowMs = clock.now();
+      const nowMs = this.clock.now();
       const withdrawn = await manager.findOneBy(PriceVersionEntity, { id, modelId });
       if (withdrawn === null) throw priceNotFound();
       const revisions = await findRevisions(manager, withdrawn);
@@ -140,7 +138,7 @@ export class PriceAdminService {
       };
       return append(manager, row, { actor, action: 'price.withdrawn', before: summaryOf(withdrawn) });
     });
-    await announce();
+    await this.announcer.announce();
     return standing;
   }
 
@@ -151,12 +149,11 @@ export class PriceAdminService {
    * a later revision of its start time exists.
    */
   async end(modelId: string, id: string, ending: PriceEnding, actor: Actor): Promise<PriceVersionEntity> {
-    const { dataSource, clock, announce } = this.options;
     assertModelId(modelId);
-    const ended = await dataSource.transaction(async (manager) => {
+    const ended = await this.dataSource.transaction(async (manager) => {
       await lockCatalog(manager);
       // Read under the lock, so that a waiting change cannot end a price before one that was set meanwhile.
-      const nowMs = clock.now();
+      const nowMs = this.clock.now();
       const before = await manager.findOneBy(PriceVersionEntity, { id, modelId });
       if (before === null) throw priceNotFound();
       assertOperatorsLast(before, await findRevisions(manager, before));
@@ -170,7 +167,7 @@ export class PriceAdminService {
       };
       return append(manager, row, { actor, action: 'price.ended', before: summaryOf(before) });
     });
-    await announce();
+    await this.announcer.announce();
     return ended;
   }
 }

@@ -113,11 +113,7 @@ async function createService(
   { config, dataSource, redis }: CliContext,
   box = new SecretBox(resolveSecretsKeys(config)),
 ): Promise<CredentialService> {
-  return new CredentialService({
-    dataSource,
-    repository: new CredentialRepository(dataSource),
-    box,
-    providers: await loadProviders(config),
+  return new CredentialService(dataSource, new CredentialRepository(dataSource), box, await loadProviders(config), {
     announce: () => publishCredentialChange(redis),
   });
 }

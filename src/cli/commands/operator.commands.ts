@@ -237,15 +237,12 @@ function readPrice(file: string): unknown {
 }
 
 function pricesOf({ dataSource, clock, redis }: CliContext): PriceAdminService {
-  return new PriceAdminService({ dataSource, clock, announce: () => publishCatalogChange(redis) });
+  return new PriceAdminService(dataSource, clock, { announce: () => publishCatalogChange(redis) });
 }
 
 async function catalogOf({ config, dataSource, clock, redis }: CliContext): Promise<CatalogAdminService> {
   const { configuredIds: configuredProviders } = await loadProviders(config);
-  return new CatalogAdminService({
-    dataSource,
-    configuredProviders,
-    clock,
+  return new CatalogAdminService(dataSource, configuredProviders, clock, {
     announce: () => publishCatalogChange(redis),
   });
 }

@@ -1,14 +1,17 @@
-import type { DataSource } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { type ResealSummary, resealTable } from '../../core/secrets/reseal';
-import { keyIdOf, type SecretBox } from '../../core/secrets/secret-box';
+import { keyIdOf, SecretBox } from '../../core/secrets/secret-box';
 import { VISIBLE_ASCII } from '../../core/config/provider-instances';
 import { baseUrl, kindOf } from '../../core/config/setting-kinds';
 import type { ProviderCredentialEntity } from '../../core/database/entities/provider-credential.entity';
-import type { ProvidersService } from '../../providers/providers.service';
-import type { CredentialRepository } from './credential.repository';
+import { ProvidersService } from '../../providers/providers.service';
+import { CredentialRepository } from './credential.repository';
+import { openCredential, purposeOf } from './sealed-credential';
+import { CredentialAnnouncer } from './stored-credentials';
 
 /** A name that operators may store a value for, with metadata of the stored value but never the value. */
 export interface CredentialRecord {
@@ -27,27 +30,26 @@ export interface CredentialRecord {
   } | null;
 }
 
-export interface CredentialServiceOptions {
-  readonly dataSource: DataSource;
-  readonly repository: CredentialRepository;
-  readonly box: SecretBox;
-  readonly providers: Pick<ProvidersService, 'rehearse' | 'sourceOf' | 'storableCredentials'>;
-  /** Makes every process reload the stored values; never rejects. */
-  readonly announce: () => Promise<void>;
-}
-
 const MAX_LENGTH = 4_096;
 /** Four characters of a shorter key would reveal too much. */
 const MIN_LENGTH_OF_SHOWN = 20;
 
 /** Keys and base URLs of providers that operators store: sealed, and never returned. */
+@Injectable()
 export class CredentialService {
-  constructor(private readonly options: CredentialServiceOptions) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly repository: CredentialRepository,
+    private readonly box: SecretBox,
+    @Inject(ProvidersService)
+    private readonly providers: Pick<ProvidersService, 'rehearse' | 'sourceOf' | 'storableCredentials'>,
+    @Inject(CredentialAnnouncer) private readonly announcer: Pick<CredentialAnnouncer, 'announce'>,
+  ) {}
 
   /** Every name that can be stored, sorted. */
   async list(): Promise<CredentialRecord[]> {
-    const stored = new Map((await this.options.repository.list()).map((row) => [row.name, row]));
-    return this.options.providers.storableCredentials.map((name) => this.describe(name, stored.get(name)));
+    const stored = new Map((await this.repository.list()).map((row) => [row.name, row]));
+    return this.providers.storableCredentials.map((name) => this.describe(name, stored.get(name)));
   }
 
   /**
@@ -55,14 +57,13 @@ export class CredentialService {
    * @throws GatewayError `not_found` for a name that no provider reads, `validation_failed` for a value that it cannot use.
    */
   async set(name: string, value: string, actor: Actor): Promise<CredentialRecord> {
-    const { repository, box, providers } = this.options;
     this.assertKnown(name);
     const accepted = parseValue(name, value);
-    await providers.rehearse(name, accepted).catch(() => {
+    await this.providers.rehearse(name, accepted).catch(() => {
       throw invalid(`${name} cannot be used by its provider`);
     });
-    const row = { name, sealed: box.seal(accepted, purposeOf(name)), last4: endOf(name, accepted) };
-    return this.change(name, 'credential.set', actor, (manager) => repository.put(manager, row));
+    const row = { name, sealed: this.box.seal(accepted, purposeOf(name)), last4: endOf(name, accepted) };
+    return this.change(name, 'credential.set', actor, (manager) => this.repository.put(manager, row));
   }
 
   /**
@@ -70,29 +71,27 @@ export class CredentialService {
    * @throws GatewayError `not_found` when nothing is stored.
    */
   async remove(name: string, actor: Actor): Promise<void> {
-    const { repository } = this.options;
     this.assertKnown(name);
     await this.change(name, 'credential.deleted', actor, async (manager) => {
-      if ((await repository.find(manager, name)) === null) throw notFound('No value is stored for this name.');
-      await repository.remove(manager, name);
+      if ((await this.repository.find(manager, name)) === null) throw notFound('No value is stored for this name.');
+      await this.repository.remove(manager, name);
     });
   }
 
   /** Seals all values with the first key of `SECRETS_KEY`. */
   reseal(): Promise<ResealSummary> {
-    const { repository, box } = this.options;
     const table = {
       purposeOf,
       // Returns all rows at once: there are at most as many as provider settings.
       next: async (afterId: string) =>
-        (await repository.list())
+        (await this.repository.list())
           .map(({ name, sealed }) => ({ id: name, sealed }))
           .filter(({ id }) => id > afterId)
           .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
       replace: ({ id, sealed }: { id: string; sealed: string }, resealed: string) =>
-        repository.replaceSealed(id, sealed, resealed),
+        this.repository.replaceSealed(id, sealed, resealed),
     };
-    return resealTable(table, box);
+    return resealTable(table, this.box);
   }
 
   private async change(
@@ -101,11 +100,10 @@ export class CredentialService {
     actor: Actor,
     write: (manager: DataSource['manager']) => Promise<void>,
   ): Promise<CredentialRecord> {
-    const { dataSource, repository, announce } = this.options;
-    await dataSource.transaction(async (manager) => {
-      const before = await repository.find(manager, name);
+    await this.dataSource.transaction(async (manager) => {
+      const before = await this.repository.find(manager, name);
       await write(manager);
-      const after = await repository.find(manager, name);
+      const after = await this.repository.find(manager, name);
       await recordAudit(manager, {
         organizationId: null,
         actor,
@@ -115,8 +113,8 @@ export class CredentialService {
         after: { stored: after !== null },
       });
     });
-    await announce();
-    const rows = await repository.list();
+    await this.announcer.announce();
+    const rows = await this.repository.list();
     return this.describe(
       name,
       rows.find((row) => row.name === name),
@@ -124,35 +122,17 @@ export class CredentialService {
   }
 
   private assertKnown(name: string): void {
-    if (this.options.providers.storableCredentials.includes(name)) return;
+    if (this.providers.storableCredentials.includes(name)) return;
     throw notFound('No provider has a setting with this name.');
   }
 
   private describe(name: string, row: ProviderCredentialEntity | undefined): CredentialRecord {
-    const { box, providers } = this.options;
-    if (row === undefined) return { name, source: providers.sourceOf(name), stored: null };
+    if (row === undefined) return { name, source: this.providers.sourceOf(name), stored: null };
     const { sealed, last4, updatedAt } = row;
-    const readable = openCredential(box, row) !== null;
-    const source = readable ? 'stored' : providers.sourceOf(name);
+    const readable = openCredential(this.box, row) !== null;
+    const source = readable ? 'stored' : this.providers.sourceOf(name);
     return { name, source, stored: { keyId: keyIdOf(sealed), readable, last4, updatedAt } };
   }
-}
-
-/** The value; `null` when its key is not set, or the sealed value was modified. */
-export function openCredential(
-  box: SecretBox,
-  { name, sealed }: Pick<ProviderCredentialEntity, 'name' | 'sealed'>,
-): string | null {
-  try {
-    return box.unseal(sealed, purposeOf(name));
-  } catch {
-    return null;
-  }
-}
-
-/** Binds a value to its name: a key must not become the base URL that keys are sent to. */
-function purposeOf(name: string): string {
-  return `provider credential ${name}`;
 }
 
 function parseValue(name: string, value: string): string {

@@ -5,11 +5,8 @@
  */
 import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { Module } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import { SecretBox } from '../../core/secrets/secret-box';
 import { SecretsModule } from '../../core/secrets/secrets.module';
 import { ProvidersModule } from '../../providers/providers.module';
-import { ProvidersService } from '../../providers/providers.service';
 import { CredentialAnnouncer, StoredCredentials } from './stored-credentials';
 import { ProviderInstanceRepository } from './provider-instance.repository';
 import { ProviderInstanceService } from './provider-instance.service';
@@ -21,20 +18,10 @@ import { CredentialService } from './credential.service';
   providers: [
     CredentialAnnouncer,
     CredentialRepository,
+    CredentialService,
     ProviderInstanceRepository,
     ProviderInstanceService,
     StoredCredentials,
-    {
-      provide: CredentialService,
-      inject: [DataSource, CredentialRepository, SecretBox, ProvidersService, CredentialAnnouncer],
-      useFactory: (
-        dataSource: DataSource,
-        repository: CredentialRepository,
-        box: SecretBox,
-        providers: ProvidersService,
-        announcer: CredentialAnnouncer,
-      ) => new CredentialService({ dataSource, repository, box, providers, announce: () => announcer.announce() }),
-    },
   ],
   exports: [CredentialService, ProviderInstanceService],
 })

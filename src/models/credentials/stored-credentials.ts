@@ -8,7 +8,7 @@ import { RedisSubscription } from '../../core/redis/redis-subscription';
 import { REDIS } from '../../core/redis/redis.module';
 import type { ProviderInstance } from '../../core/config/provider-instances';
 import { CredentialRepository } from './credential.repository';
-import { openCredential } from './credential.service';
+import { openCredential } from './sealed-credential';
 import { ProviderInstanceRepository } from './provider-instance.repository';
 
 const CREDENTIAL_CHANGE_CHANNEL = 'gateway:credentials';
