@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { getQueueToken } from '@nestjs/bullmq';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -7,8 +8,6 @@ import { systemClock } from '../../../src/core/time/clock';
 import { uuidV7 } from '../../../src/core/types/ids';
 import { loadConfig } from '../../../src/core/config/load-config';
 import { GuardedClient } from '../../../src/core/outbound/guarded-client';
-import type { WakeUp } from '../../../src/core/queue/wake-up-queue';
-import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
 import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
 import { WebhookLogRepository } from '../../../src/webhooks/webhook-log.repository';
 import { WebhookLogService } from '../../../src/webhooks/webhook-log.service';
@@ -131,24 +130,28 @@ describe('a requested delivery', () => {
   });
 
   it('ends with its post also when that ends while the wake-up reads the delivery', async () => {
-    const read = Promise.withResolvers<void>();
-    const posted = Promise.withResolvers<void>();
-    class SlowRepository extends WebhookDeliveryRepository {
-      override async findDueInMs(key: WakeUp): Promise<number | null> {
-        const dueInMs = await super.findDueInMs(key);
-        read.resolve();
-        await posted.promise;
-        return dueInMs;
-      }
-    }
-    const slow = await startWebhookEngine(database.url, { repository: (dataSource) => new SlowRepository(dataSource) });
-    closings.push(() => slow.close());
+    const { repository } = engine;
+    const [read, recorded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const findDueInMs = repository.findDueInMs.bind(repository);
+    const record = repository.record.bind(repository);
+    closings.push(() => jest.restoreAllMocks());
+    jest.spyOn(repository, 'findDueInMs').mockImplementationOnce(async (delivery) => {
+      const dueInMs = await findDueInMs(delivery);
+      read.resolve();
+      await recorded.promise;
+      // The post ends after its record.
+      await setImmediate();
+      return dueInMs;
+    });
+    jest.spyOn(repository, 'record').mockImplementationOnce(async (...outcome) => {
+      const isRecorded = await record(...outcome);
+      recorded.resolve();
+      return isRecorded;
+    });
     host.answer = (response) => void read.promise.then(() => response.writeHead(204).end());
     const { id } = await sendTest(createLog(() => Promise.resolve()));
-    await slow.service.claimSoon();
-    const delivered = slow.service.deliver({ organizationId, id });
-    await slow.service.stop();
-    posted.resolve();
+    await engine.service.claimSoon();
+    const delivered = engine.service.deliver({ organizationId, id });
     expect(await delivered).toBeNull();
   });
 });
