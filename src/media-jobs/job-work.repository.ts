@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { JobAdapter, JobHandle } from '../providers/contract/media-job';
 import { type MediaJobRow, toMediaJob } from './media-job.row';
-import type { JobClaim, JobKey, JobWakeUp, MediaJob } from './media-job.types';
+import type { JobClaim, JobWakeUp, MediaJob } from './media-job.types';
 
 /** A worker that does not renew its lease for this long loses the job. It renews four times per lease. */
 const LEASE_SECONDS = 60;
@@ -110,6 +110,14 @@ export interface PollFindings {
   readonly progress: number | null;
 }
 
+interface VersionRow {
+  readonly version: number;
+}
+
+interface StoredHandleRow extends VersionRow {
+  readonly is_under_way: boolean;
+}
+
 /**
  * The writes of a worker to its job. Each returns `null` without any change when the job has ended or belongs to another
  * worker. Writes that end a step release the lease and return the new version.
@@ -129,96 +137,79 @@ export class JobWorkRepository {
   }
 
   /** `false`: the lease is lost, and the worker should stop. */
-  async renewLease({ organizationId, id, fence }: JobClaim, leaseSeconds = LEASE_SECONDS): Promise<boolean> {
-    return (await this.change(RENEW, [organizationId, id, fence, leaseSeconds])).length > 0;
+  async renewLease(claim: JobClaim, leaseSeconds = LEASE_SECONDS): Promise<boolean> {
+    return (await this.changeOwned(claim, RENEW, leaseSeconds)).length > 0;
   }
 
   /** Releases the lease without a result, for example after a poll without a response. */
-  reschedule({ organizationId, id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
-    return this.endStep({ organizationId, id }, RESCHEDULE, [organizationId, id, fence, nextRunInMs]);
+  reschedule(claim: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
+    return this.endStep(claim, RESCHEDULE, nextRunInMs);
   }
 
   /**
    * Ends a step in which the provider no longer knew the job, or did not have the result that it had announced. Both may be
    * transient; the count is reset by the next successful poll.
    */
-  recordSetback({ organizationId, id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
-    return this.endStep({ organizationId, id }, RECORD_SETBACK, [organizationId, id, fence, nextRunInMs]);
+  recordSetback(claim: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
+    return this.endStep(claim, RECORD_SETBACK, nextRunInMs);
   }
 
   /** Ends the step that fetched and stored the images of the job. @param types content types, by field */
-  storeInputTypes(
-    { organizationId, id, fence }: JobClaim,
-    types: Readonly<Record<string, string>>,
-  ): Promise<JobWakeUp | null> {
-    return this.endStep({ organizationId, id }, STORE_INPUT_TYPES, [organizationId, id, fence, JSON.stringify(types)]);
+  storeInputTypes(claim: JobClaim, types: Readonly<Record<string, string>>): Promise<JobWakeUp | null> {
+    return this.endStep(claim, STORE_INPUT_TYPES, JSON.stringify(types));
   }
 
   /**
    * Must be committed before the provider is called: from then on the job may have been accepted. Returns the token. With
    * a synchronous provider the job is `submitted` at once, otherwise when its handle is stored.
    */
-  async beginSubmission({ organizationId, id, fence }: JobClaim, target: SubmissionTarget): Promise<string | null> {
+  async beginSubmission(claim: JobClaim, target: SubmissionTarget): Promise<string | null> {
     const { provider, deploymentId, priceVersionId, mode, account } = target;
-    const [row] = await this.change<{ provider_token: string }>(BEGIN_SUBMISSION, [
-      organizationId,
-      id,
-      fence,
-      provider,
-      deploymentId,
-      priceVersionId,
-      mode === 'sync',
-      account ?? null,
-    ]);
+    const values = [provider, deploymentId, priceVersionId, mode === 'sync', account ?? null];
+    const [row] = await this.changeOwned<{ provider_token: string }>(claim, BEGIN_SUBMISSION, ...values);
     return row?.provider_token ?? null;
   }
 
   /** Ends a submission that the provider definitely did not accept, so that another may follow. */
-  withdrawSubmission({ organizationId, id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
-    return this.endStep({ organizationId, id }, WITHDRAW_SUBMISSION, [organizationId, id, fence, nextRunInMs]);
+  withdrawSubmission(claim: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
+    return this.endStep(claim, WITHDRAW_SUBMISSION, nextRunInMs);
   }
 
   /**
    * Records that the provider has accepted the job, before the first poll. Returns `null` when the job was canceled or
    * expired meanwhile; it is then canceled at its provider (`MediaJobRepository.claimCancellations`).
    */
-  async storeHandle(
-    { organizationId, id, fence }: JobClaim,
-    handle: JobHandle,
-    nextRunInMs: number,
-  ): Promise<JobWakeUp | null> {
-    const values = [organizationId, id, fence, JSON.stringify(handle), nextRunInMs];
-    const [row] = await this.change<{ version: number; is_under_way: boolean }>(STORE_HANDLE, values);
-    return row?.is_under_way === true ? { organizationId, id, version: row.version } : null;
+  async storeHandle(claim: JobClaim, handle: JobHandle, nextRunInMs: number): Promise<JobWakeUp | null> {
+    const values = [JSON.stringify(handle), nextRunInMs];
+    const [row] = await this.changeOwned<StoredHandleRow>(claim, STORE_HANDLE, ...values);
+    return row?.is_under_way === true ? wakeUpOf(claim, row) : null;
   }
 
   /** Records a poll. Progress only grows, and a running job does not return to waiting. */
-  recordPoll(
-    { organizationId, id, fence }: JobClaim,
-    { isRunning, progress }: PollFindings,
-    nextRunInMs: number,
-  ): Promise<JobWakeUp | null> {
-    return this.endStep({ organizationId, id }, RECORD_POLL, [
-      organizationId,
-      id,
-      fence,
-      nextRunInMs,
-      isRunning,
-      toPercent(progress),
-    ]);
+  recordPoll(claim: JobClaim, { isRunning, progress }: PollFindings, nextRunInMs: number): Promise<JobWakeUp | null> {
+    return this.endStep(claim, RECORD_POLL, nextRunInMs, isRunning, toPercent(progress));
   }
 
   /**
    * The provider has finished and will bill: for 60 seconds from the first call the job cannot be canceled. Repeat before
    * each attempt.
    */
-  async beginFinalizing({ organizationId, id, fence }: JobClaim): Promise<boolean> {
-    return (await this.change(BEGIN_FINALIZING, [organizationId, id, fence])).length > 0;
+  async beginFinalizing(claim: JobClaim): Promise<boolean> {
+    return (await this.changeOwned(claim, BEGIN_FINALIZING)).length > 0;
   }
 
-  private async endStep(job: JobKey, text: string, values: unknown[]): Promise<JobWakeUp | null> {
-    const [row] = await this.change<{ version: number }>(text, values);
-    return row === undefined ? null : { ...job, version: row.version };
+  private async endStep(claim: JobClaim, text: string, ...values: unknown[]): Promise<JobWakeUp | null> {
+    const [row] = await this.changeOwned<VersionRow>(claim, text, ...values);
+    return row === undefined ? null : wakeUpOf(claim, row);
+  }
+
+  /** Runs a statement with `OWNED`. @param values its parameters from `$4` on */
+  private changeOwned<Row>(
+    { organizationId, id, fence }: JobClaim,
+    text: string,
+    ...values: unknown[]
+  ): Promise<Row[]> {
+    return this.change<Row>(text, [organizationId, id, fence, ...values]);
   }
 
   /** For a write, TypeORM returns the rows and their count. */
@@ -226,6 +217,10 @@ export class JobWorkRepository {
     const [rows] = await this.dataSource.query<[Row[], number]>(text, values);
     return rows;
   }
+}
+
+function wakeUpOf({ organizationId, id }: JobClaim, { version }: VersionRow): JobWakeUp {
+  return { organizationId, id, version };
 }
 
 /** Clamps to 0..99, since providers report arbitrary values. 100 is reserved for a job that has ended. */

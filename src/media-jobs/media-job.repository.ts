@@ -112,7 +112,8 @@ const REMOVE = `
   withdrawn AS (
     UPDATE webhook_delivery w SET state = 'withdrawn', ended_at = now(), lease_until = NULL
       FROM removed r
-     WHERE w.organization_id = r.organization_id AND w.job_id = r.id AND w.state = 'pending' AND (w.lease_until IS NULL OR w.lease_until <= now()))
+     WHERE w.organization_id = r.organization_id AND w.job_id = r.id AND w.state = 'pending'
+       AND (w.lease_until IS NULL OR w.lease_until <= now()))
   SELECT id FROM removed`;
 
 /** A deleted job whose objects and rows remain. */
