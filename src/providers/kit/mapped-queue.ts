@@ -11,6 +11,9 @@ import { requireMapping, toImageInput, toJobInput, urlsAt, valuesAt } from './re
 import { asRefusal, failedJob } from './video-jobs';
 
 const CANCEL_TIMEOUT_MS = 5_000;
+/** Ids and URLs are stored in the handle of a job, which holds at most 2 KB. */
+const MAX_ID_LENGTH = 100;
+const MAX_URL_LENGTH = 500;
 
 /** An accepted request, and the URLs that the vendor returned for it. */
 export type QueuedRequest = Required<Pick<JobHandle, 'id' | 'urls'>>;
@@ -38,6 +41,16 @@ export interface MappedQueue {
   /** @throws ProviderError when the state could not be read, which says nothing about the request */
   poll(request: QueuedRequest, call: CallLimits): Promise<QueueState>;
   cancel(request: QueuedRequest, call: CallLimits): Promise<'canceled' | 'requested' | 'too-late'>;
+}
+
+/** Whether the value is an id that the handle of a job can hold. */
+export function isStorableId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH;
+}
+
+/** Whether the value is a URL that the handle of a job can hold. */
+export function isStorableUrl(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_URL_LENGTH && URL.canParse(value);
 }
 
 export class MappedJobs implements AsyncJobAdapter {

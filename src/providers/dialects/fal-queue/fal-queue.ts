@@ -8,6 +8,8 @@ import { type JsonObject, parseJsonObject } from '../../kit/json';
 import type { UpstreamHeaders } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import {
+  isStorableId,
+  isStorableUrl,
   type MappedQueue,
   moderatedFailure,
   type QueuedRequest,
@@ -16,9 +18,6 @@ import {
 } from '../../kit/mapped-queue';
 import { falFailureOf, reportedFailure } from './fal-failure';
 
-/** URLs are stored in the handle of a job, which holds at most 2 KB. */
-const MAX_URL_LENGTH = 500;
-const MAX_ID_LENGTH = 100;
 /** The queue has a second name (https://fal.ai/docs/api-reference/inference-api/openapi/queue.json). */
 const OWN_HOSTS: ReadonlySet<string> = new Set(['queue.fal.run', 'queue.falrun.com']);
 
@@ -34,8 +33,7 @@ export class FalQueue implements MappedQueue {
     const [id, status, response, cancel] = ['request_id', 'status_url', 'response_url', 'cancel_url'].map(
       (name) => reply?.[name],
     );
-    const isUsable =
-      typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && [status, response, cancel].every(isUrl);
+    const isUsable = isStorableId(id) && [status, response, cancel].every(isStorableUrl);
     if (!isUsable) throw unreadableQueue();
     return { id, urls: { status: status as string, response: response as string, cancel: cancel as string } };
   }
@@ -100,10 +98,6 @@ export class FalQueue implements MappedQueue {
 /** Models of Stable Diffusion and FLUX return black images (https://fal.ai/models/fal-ai/flux/dev/api). */
 function isWithheld({ has_nsfw_concepts: flags }: JsonObject): boolean {
   return Array.isArray(flags) && flags.length > 0 && flags.every((flag) => flag === true);
-}
-
-function isUrl(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= MAX_URL_LENGTH && URL.canParse(value);
 }
 
 /** 400 "Request is still in progress": the status was ahead of the result (https://github.com/vercel/ai). */

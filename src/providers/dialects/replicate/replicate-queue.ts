@@ -5,6 +5,8 @@
 import type { CallLimits, ProviderCall } from '../../contract/provider-call';
 import { type JsonObject, isJsonObject, parseJsonObject } from '../../kit/json';
 import {
+  isStorableId,
+  isStorableUrl,
   type MappedQueue,
   moderatedFailure,
   type QueuedRequest,
@@ -14,8 +16,6 @@ import {
 } from '../../kit/mapped-queue';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 
-const MAX_URL_LENGTH = 500;
-const MAX_ID_LENGTH = 100;
 /** A version of a model that is not official: `owner/name:version`, or the version alone. */
 const VERSION = /^(?:[^:]+:)?([0-9a-f]{64})$/;
 /** Names in messages of models (https://replicate.com/docs/reference/error-codes). */
@@ -36,8 +36,7 @@ export class ReplicateQueue implements MappedQueue {
     const reply = parseJsonObject(await this.http.post(target, JSON.stringify(body), call));
     const { get, cancel } = isJsonObject(reply?.['urls']) ? reply['urls'] : {};
     const id = reply?.['id'];
-    const isNamed = typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH;
-    if (!isNamed || !isUrl(get) || !isUrl(cancel)) throw unreadableQueue();
+    if (!isStorableId(id) || !isStorableUrl(get) || !isStorableUrl(cancel)) throw unreadableQueue();
     return { id, urls: { get, cancel } };
   }
 
@@ -60,10 +59,6 @@ export class ReplicateQueue implements MappedQueue {
     if (target === null) throw unreadableQueue();
     return target;
   }
-}
-
-function isUrl(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= MAX_URL_LENGTH && URL.canParse(value);
 }
 
 function stateOf({ status, output, error, metrics }: JsonObject): QueueState {
