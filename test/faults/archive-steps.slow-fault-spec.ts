@@ -8,15 +8,11 @@ import { DayPartitions } from '../../src/core/partitions/day-partitions';
 import { readDeploymentId } from '../../src/core/redis/deployment-identity';
 import { toArchiveKey } from '../../src/core/storage/object-key';
 import type { ObjectStorage } from '../../src/core/storage/object-storage';
-import { copyTestDatabase, type TestDatabase } from '../harness/database';
-import { S3Server } from '../harness/s3-server';
 import {
   type ArchiveParts,
   type ArchiveStage,
   INSERT_ALONE,
-  openArchiveStage,
-  openBucket,
-  preparePastBooks,
+  PastBooks,
   readDayStates,
 } from '../integration/billing/archive-stage';
 
@@ -26,23 +22,15 @@ const die = (): never => {
 };
 
 describe('the archive of a day', () => {
-  let server: S3Server;
-  let bucket: ObjectStorage;
-  let books: TestDatabase;
+  let books: PastBooks;
   let stage: ArchiveStage;
 
   beforeAll(async () => {
-    server = await S3Server.start();
-    bucket = await openBucket(server);
-    books = await preparePastBooks({ count: 680 });
+    books = await PastBooks.open({ count: 680 });
   });
-  afterAll(async () => {
-    await books.drop();
-    bucket.close();
-    await server.stop();
-  });
+  afterAll(() => books.close());
   beforeEach(async () => {
-    stage = await openArchiveStage(bucket, await copyTestDatabase(books));
+    stage = await books.openStage();
   });
   afterEach(async () => {
     jest.restoreAllMocks();
@@ -51,12 +39,12 @@ describe('the archive of a day', () => {
 
   /** The bucket with other methods. */
   const bucketWith = (changes: Partial<ObjectStorage>): ObjectStorage => ({
-    put: (key, body) => bucket.put(key, body),
-    open: (key, signal) => bucket.open(key, signal),
-    read: (key) => bucket.read(key),
-    sign: (key) => bucket.sign(key),
-    keyOf: (url) => bucket.keyOf(url),
-    delete: (key) => bucket.delete(key),
+    put: (key, body) => books.bucket.put(key, body),
+    open: (key, signal) => books.bucket.open(key, signal),
+    read: (key) => books.bucket.read(key),
+    sign: (key) => books.bucket.sign(key),
+    keyOf: (url) => books.bucket.keyOf(url),
+    delete: (key) => books.bucket.delete(key),
     close: () => undefined,
     ...changes,
   });
@@ -70,7 +58,8 @@ describe('the archive of a day', () => {
     for await (const { text } of stage.repository.readLines(day, 7)) pages.push(text);
     return pages.join('');
   };
-  const objectOf = async (day: string) => bucket.read(toArchiveKey(await readDeploymentId(stage.dataSource), day));
+  const objectOf = async (day: string) =>
+    books.bucket.read(toArchiveKey(await readDeploymentId(stage.dataSource), day));
 
   const DEATHS: readonly (readonly [when: string, isExported: boolean, parts: () => Partial<ArchiveParts>])[] = [
     ['with the claim', false, () => ({ repository: mortal({ readLines: die }) })],
@@ -87,7 +76,7 @@ describe('the archive of a day', () => {
                 die();
               }
             };
-            return bucket.put(key, Readable.from(half()));
+            return books.bucket.put(key, Readable.from(half()));
           },
         }),
       }),
@@ -153,7 +142,7 @@ describe('the archive of a day', () => {
     const before = await readDayStates(stage.pool);
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const metrics = new Metrics();
-    const storage = bucketWith({ put: async (key, body) => bucket.put(key, corrupt(await gathered(body))) });
+    const storage = bucketWith({ put: async (key, body) => books.bucket.put(key, corrupt(await gathered(body))) });
     expect(await stage.process({ storage, metrics }).archive()).toEqual(['broken']);
     expect(errors).toHaveBeenCalledWith(
       expect.objectContaining({ event: 'ledger_archive_broken', day: before[0]?.day }),
@@ -209,7 +198,7 @@ describe('the archive of a day', () => {
   });
 
   it('is not written for a day whose requests are not those that were closed', async () => {
-    const puts = jest.spyOn(bucket, 'put');
+    const puts = jest.spyOn(books.bucket, 'put');
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const change = async (by: number) => {
       await stage.pool.query(
@@ -234,7 +223,7 @@ describe('the archive of a day', () => {
     ['a receipt', 'I16', INSERT_ALONE.receipt, 'usage_record'],
   ])('is not written for a day with %s that none of its requests matches', async (_name, invariant, insert, table) => {
     const [{ day } = { day: '' }] = await readDayStates(stage.pool);
-    const puts = jest.spyOn(bucket, 'put');
+    const puts = jest.spyOn(books.bucket, 'put');
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const write = (statement: string) =>
       stage.pool.query(`BEGIN; SET LOCAL gateway.counts_receipts = on; ${statement}; COMMIT`);

@@ -10,7 +10,13 @@ import type { ObjectStorage } from '../../../src/core/storage/object-storage';
 import { S3Storage } from '../../../src/core/storage/s3-storage';
 import { systemClock } from '../../../src/core/time/clock';
 import { openDataSource } from '../../harness/data-source';
-import { createTestDatabase, createTestPool, PATIENCE_MS, type TestDatabase } from '../../harness/database';
+import {
+  copyTestDatabase,
+  createTestDatabase,
+  createTestPool,
+  PATIENCE_MS,
+  type TestDatabase,
+} from '../../harness/database';
 import { S3Server } from '../../harness/s3-server';
 import { type MoneyEngine, startMoneyEngine } from './money-engine';
 import { insertPastRequests, type PastRequests } from './past-requests';
@@ -59,7 +65,7 @@ export function openBucket(server: S3Server): Promise<S3Storage> {
  * Closed and open days of requests, each in a partition of its own but the oldest ones, which share `ended_reservation_past`.
  * @param released so many more requests of the oldest day, which hardly compress. Late in the day, it has only one without them.
  */
-export async function preparePastBooks(requests: Partial<PastRequests> = {}, released = 3): Promise<TestDatabase> {
+async function preparePastBooks(requests: Partial<PastRequests> = {}, released = 3): Promise<TestDatabase> {
   const database = await createTestDatabase();
   const engine = startMoneyEngine(database.url);
   const pool = createTestPool(database.url, 1);
@@ -86,7 +92,7 @@ export async function startArchiveStage(
 }
 
 /** A process on these books, which it drops in the end. */
-export async function openArchiveStage(storage: ObjectStorage, database: TestDatabase): Promise<ArchiveStage> {
+async function openArchiveStage(storage: ObjectStorage, database: TestDatabase): Promise<ArchiveStage> {
   const engine = startMoneyEngine(database.url);
   await engine.lease.renew();
   const pool = createTestPool(database.url, 3);
@@ -121,6 +127,30 @@ export async function openArchiveStage(storage: ObjectStorage, database: TestDat
       await database.drop();
     },
   };
+}
+
+/** {@link preparePastBooks} and a bucket on a server of its own. Each stage is a process on a copy of the books. */
+export class PastBooks {
+  private constructor(
+    private readonly server: S3Server,
+    readonly bucket: S3Storage,
+    private readonly database: TestDatabase,
+  ) {}
+
+  static async open(...requests: Parameters<typeof preparePastBooks>): Promise<PastBooks> {
+    const server = await S3Server.start();
+    return new PastBooks(server, await openBucket(server), await preparePastBooks(...requests));
+  }
+
+  async openStage(): Promise<ArchiveStage> {
+    return openArchiveStage(this.bucket, await copyTestDatabase(this.database));
+  }
+
+  async close(): Promise<void> {
+    await this.database.drop();
+    this.bucket.close();
+    await this.server.stop();
+  }
 }
 
 /**

@@ -5,43 +5,25 @@ import { AccountStatementRepository } from '../../../src/billing/payments/accoun
 import { LedgerAuditRepository } from '../../../src/billing/ledger/ledger-audit.repository';
 import { DayPartitions } from '../../../src/core/partitions/day-partitions';
 import { toArchiveKey } from '../../../src/core/storage/object-key';
-import type { ObjectStorage } from '../../../src/core/storage/object-storage';
 import { systemClock } from '../../../src/core/time/clock';
 import { uuidV7 } from '../../../src/core/types/ids';
 import { readDeploymentId } from '../../../src/core/redis/deployment-identity';
-import { copyTestDatabase, NO_REPLICA, PATIENCE_MS, type TestDatabase } from '../../harness/database';
-import { S3Server } from '../../harness/s3-server';
-import {
-  type ArchiveStage,
-  dayBefore,
-  openArchiveStage,
-  openBucket,
-  preparePastBooks,
-  readDayStates,
-  RETENTION_DAYS,
-} from './archive-stage';
+import { NO_REPLICA, PATIENCE_MS } from '../../harness/database';
+import { type ArchiveStage, dayBefore, PastBooks, readDayStates, RETENTION_DAYS } from './archive-stage';
 import { createAccount, reserveCommand, settleCommand } from './money-engine';
 
 const DAY_MS = 86_400_000;
 
 describe('archived days of the ledger', () => {
-  let server: S3Server;
-  let bucket: ObjectStorage;
-  let books: TestDatabase;
+  let books: PastBooks;
   let stage: ArchiveStage;
 
   beforeAll(async () => {
-    server = await S3Server.start();
-    bucket = await openBucket(server);
-    books = await preparePastBooks();
+    books = await PastBooks.open();
   });
-  afterAll(async () => {
-    await books.drop();
-    bucket.close();
-    await server.stop();
-  });
+  afterAll(() => books.close());
   beforeEach(async () => {
-    stage = await openArchiveStage(bucket, await copyTestDatabase(books));
+    stage = await books.openStage();
   });
   afterEach(() => stage.close());
 
@@ -100,7 +82,7 @@ describe('archived days of the ledger', () => {
       [day],
     );
     await stage.process().archive();
-    const object = await bucket.read(toArchiveKey(await readDeploymentId(stage.dataSource), day));
+    const object = await books.bucket.read(toArchiveKey(await readDeploymentId(stage.dataSource), day));
     const lines = gunzipSync(object ?? Buffer.alloc(0))
       .toString()
       .trimEnd()
@@ -164,7 +146,7 @@ describe('archived days of the ledger', () => {
 
   it('are exported once by two processes at a time', async () => {
     const days = (await readDayStates(stage.pool)).length;
-    const puts = jest.spyOn(bucket, 'put');
+    const puts = jest.spyOn(books.bucket, 'put');
     const processes = await Promise.all([stage.process().archive(), stage.process().archive()]);
     // A process that finds the day of the other one leaves the rest to it.
     while ((await readDayStates(stage.pool)).some(({ is_removed: is }) => !is)) await stage.process().archive();
