@@ -6,15 +6,20 @@ export function residentMiB(pid: number): number {
   return Number(kilobytes) / 1024;
 }
 
-/** Peak growth of a process's resident memory in MiB during an action. */
-export async function memoryGrowthMiB(pid: number, during: () => Promise<unknown>): Promise<number> {
-  const beforeMiB = residentMiB(pid);
-  let peakMiB = beforeMiB;
-  const timer = setInterval(() => (peakMiB = Math.max(peakMiB, residentMiB(pid))), 10);
+/** Peak of a process's resident memory in MiB during an action. */
+export async function peakMiB(pid: number, during: () => Promise<unknown>): Promise<number> {
+  let peak = residentMiB(pid);
+  const timer = setInterval(() => (peak = Math.max(peak, residentMiB(pid))), 10);
   try {
     await during();
   } finally {
     clearInterval(timer);
   }
-  return Math.round(Math.max(peakMiB, residentMiB(pid)) - beforeMiB);
+  return Math.max(peak, residentMiB(pid));
+}
+
+/** Peak growth of a process's resident memory in MiB during an action. */
+export async function memoryGrowthMiB(pid: number, during: () => Promise<unknown>): Promise<number> {
+  const beforeMiB = residentMiB(pid);
+  return Math.round((await peakMiB(pid, during)) - beforeMiB);
 }
