@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Pool } from 'pg';
 import { MONEY_POOL } from '../../core/database/money-pool';
@@ -35,8 +35,8 @@ const RETRY_MS = 1_000;
  */
 @Injectable()
 export class InstanceLeaseService {
-  /** Owner of every hold made by this process. */
-  readonly instanceId = randomUUID();
+  /** Owner of every hold made by this process: 12 characters, because each hold repeats them. */
+  readonly instanceId = randomBytes(9).toString('base64url');
   private readonly logger = new Logger(InstanceLeaseService.name);
   private readonly heartbeat: PeriodicTask;
   private started = false;
