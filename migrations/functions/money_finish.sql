@@ -22,6 +22,7 @@
 -- - Only holds that this call ends count: a late owner, whose hold was swept or taken over, changes nothing.
 -- - Receipts are counted in `usage_delta` by the statement that writes them: one that exists already is not counted again. Only
 --   a hold that is not ended by this call can have one. `ON CONFLICT` would cost every receipt a second WAL record.
+-- - Counts that are 0 for most requests are NULL in their receipts: each would take 8 bytes of the row and of the WAL.
 -- - The ended reservation is the charge: it gets the next number of the ledger's entries and the balance that it leaves.
 -- - Arrays named `v_ended_...` are indexed by the n-th ended hold, all others by position.
 CREATE OR REPLACE FUNCTION money_finish(
@@ -179,7 +180,7 @@ BEGIN
 
   IF p_records IS NOT NULL THEN
     WITH receipt AS (
-      INSERT INTO usage_record (id, organization_id, hold_micro, charged_micro, uncollected_micro, created_at,
+      INSERT INTO usage_record AS u (id, organization_id, hold_micro, charged_micro, uncollected_micro, created_at,
         key_id, operation, model, provider, deployment_id, price_version_id, status, error_code, streamed,
         usage_estimated, attempts, first_token_ms, total_ms,
         input_text, input_cache_read, input_cache_write_5m, input_cache_write_1h, input_image, input_audio,
@@ -190,17 +191,16 @@ BEGIN
         CASE WHEN v_answers[n] LIKE 'applied,%' THEN (v->>6)::smallint ELSE 503 END,
         CASE WHEN v_answers[n] LIKE 'applied,%' THEN v->>7 ELSE 'service_unavailable' END, (v->>8)::boolean,
         (v->>9)::boolean, (v->>10)::integer, (v->>11)::integer, (v->>12)::integer,
-        (v->>13)::bigint, (v->>14)::bigint, (v->>15)::bigint, (v->>16)::bigint, (v->>17)::bigint, (v->>18)::bigint,
-        (v->>19)::bigint, (v->>20)::bigint, (v->>21)::bigint, (v->>22)::bigint, (v->>23)::bigint,
-        (v->>24)::double precision, (v->>25)::bigint,
+        (v->>13)::bigint, NULLIF((v->>14)::bigint, 0), NULLIF((v->>15)::bigint, 0), NULLIF((v->>16)::bigint, 0),
+        NULLIF((v->>17)::bigint, 0), NULLIF((v->>18)::bigint, 0), (v->>19)::bigint, NULLIF((v->>20)::bigint, 0),
+        NULLIF((v->>21)::bigint, 0), NULLIF((v->>22)::bigint, 0), NULLIF((v->>23)::bigint, 0),
+        (v->>24)::double precision, NULLIF((v->>25)::bigint, 0),
         NULLIF(v->26, 'null'), NULLIF(v->27, 'null')
         FROM jsonb_array_elements(p_records) WITH ORDINALITY AS record (v, n)
        WHERE jsonb_typeof(v) = 'array' AND n <> ALL (v_repeated)
       RETURNING organization_id, key_id, model, operation,
         CASE WHEN status < 400 THEN 'success' ELSE COALESCE(error_code, 'canceled') END AS outcome, charged_micro,
-        input_text + input_cache_read + input_cache_write_5m + input_cache_write_1h + input_image + input_audio
-          AS input_tokens,
-        output_text + output_reasoning + output_image + output_audio AS output_tokens,
+        usage_input_tokens(u) AS input_tokens, usage_output_tokens(u) AS output_tokens,
         CASE WHEN status < 400 THEN 256 + usage_latency_step(total_ms) END AS total_latency,
         CASE WHEN status < 400 THEN 256 + 128 + usage_latency_step(first_token_ms) END AS first_token_latency
     )

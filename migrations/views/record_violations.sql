@@ -54,11 +54,9 @@ SELECT 'I18 totals are the sums of the receipts',
                     CASE WHEN status < 400 THEN 'success' ELSE COALESCE(error_code, 'canceled') END AS outcome,
                     count(*) AS requests,
                     bit_or(1::bigint << extract(minute FROM created_at AT TIME ZONE 'UTC')::integer) AS minutes,
-                    sum(input_text + input_cache_read + input_cache_write_5m + input_cache_write_1h + input_image
-                        + input_audio) AS input_tokens,
-                    sum(output_text + output_reasoning + output_image + output_audio) AS output_tokens,
+                    sum(usage_input_tokens(r)) AS input_tokens, sum(usage_output_tokens(r)) AS output_tokens,
                     sum(charged_micro) AS charged_micro
-               FROM usage_record
+               FROM usage_record r
               WHERE created_at >= date_trunc('hour', COALESCE((SELECT max(kept_since) FROM receipt_history), '-infinity')
                                                      + interval '3599.999999 seconds', 'UTC')
               GROUP BY 1, 2, 3, 4, 5) u
@@ -144,11 +142,9 @@ SELECT 'I18 totals are the sums of the receipts', concat_ws(' ', organization_id
                     CASE WHEN status < 400 THEN 'success' ELSE COALESCE(error_code, 'canceled') END AS outcome,
                     count(*) AS requests,
                     bit_or(1::bigint << extract(minute FROM created_at AT TIME ZONE 'UTC')::integer) AS minutes,
-                    sum(input_text + input_cache_read + input_cache_write_5m + input_cache_write_1h + input_image
-                        + input_audio) AS input_tokens,
-                    sum(output_text + output_reasoning + output_image + output_audio) AS output_tokens,
+                    sum(usage_input_tokens(r)) AS input_tokens, sum(usage_output_tokens(r)) AS output_tokens,
                     sum(charged_micro) AS charged_micro
-               FROM usage_record
+               FROM usage_record r
               WHERE created_at >= date_trunc('hour', COALESCE((SELECT max(kept_since) FROM receipt_history), '-infinity')
                                                      + interval '3599.999999 seconds', 'UTC')
               GROUP BY 1, 2, 3, 4) u

@@ -14,7 +14,7 @@ export interface Stretch {
   readonly endsAtMs: number;
 }
 
-/** A row of `usage_record` as lists read it. `bigint` columns are text. */
+/** A row of `usage_record` as lists read it. `bigint` columns are text. Counts that are `null` are 0. */
 export interface RequestRow {
   readonly id: string;
   readonly created_at_text: string;
@@ -31,18 +31,18 @@ export interface RequestRow {
   readonly total_ms: number;
   readonly charged_micro: string;
   readonly input_text: string;
-  readonly input_cache_read: string;
-  readonly input_cache_write_5m: string;
-  readonly input_cache_write_1h: string;
-  readonly input_image: string;
-  readonly input_audio: string;
+  readonly input_cache_read: string | null;
+  readonly input_cache_write_5m: string | null;
+  readonly input_cache_write_1h: string | null;
+  readonly input_image: string | null;
+  readonly input_audio: string | null;
   readonly output_text: string;
-  readonly output_reasoning: string;
-  readonly output_image: string;
-  readonly output_audio: string;
-  readonly images: string;
+  readonly output_reasoning: string | null;
+  readonly output_image: string | null;
+  readonly output_audio: string | null;
+  readonly images: string | null;
   readonly seconds: number;
-  readonly characters: string;
+  readonly characters: string | null;
 }
 
 export interface RequestDetailsRow extends RequestRow {
@@ -68,18 +68,18 @@ function toSummary(row: RequestRow): RequestSummary {
     streamed: row.streamed,
     usage: {
       inputText: Number(row.input_text),
-      inputCacheRead: Number(row.input_cache_read),
-      inputCacheWrite5m: Number(row.input_cache_write_5m),
-      inputCacheWrite1h: Number(row.input_cache_write_1h),
-      inputImage: Number(row.input_image),
-      inputAudio: Number(row.input_audio),
+      inputCacheRead: Number(row.input_cache_read ?? 0),
+      inputCacheWrite5m: Number(row.input_cache_write_5m ?? 0),
+      inputCacheWrite1h: Number(row.input_cache_write_1h ?? 0),
+      inputImage: Number(row.input_image ?? 0),
+      inputAudio: Number(row.input_audio ?? 0),
       outputText: Number(row.output_text),
-      outputReasoning: Number(row.output_reasoning),
-      outputImage: Number(row.output_image),
-      outputAudio: Number(row.output_audio),
-      images: Number(row.images),
+      outputReasoning: Number(row.output_reasoning ?? 0),
+      outputImage: Number(row.output_image ?? 0),
+      outputAudio: Number(row.output_audio ?? 0),
+      images: Number(row.images ?? 0),
       seconds: row.seconds,
-      characters: Number(row.characters),
+      characters: Number(row.characters ?? 0),
     },
     usageEstimated: row.usage_estimated,
     attempts: row.attempts,

@@ -48,7 +48,7 @@ describe('speech', () => {
         charged_micro: '180',
         usage_estimated: false,
         characters: '12',
-        output_audio: '0',
+        output_audio: null,
       },
     ]);
     expect(await audio.account(customer)).toEqual({ free: 9_999_820, held: 0 });

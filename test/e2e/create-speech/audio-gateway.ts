@@ -55,7 +55,8 @@ export interface UsageRow {
   readonly streamed: boolean;
   readonly charged_micro: string;
   readonly usage_estimated: boolean;
-  readonly characters: string;
+  /** `null`: none. */
+  readonly characters: string | null;
   readonly seconds: string;
   readonly [column: string]: unknown;
 }

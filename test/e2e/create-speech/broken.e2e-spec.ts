@@ -62,7 +62,7 @@ describe('a provider that breaks off in mid-audio', () => {
       audio.upstream.answer = brokenSpeech(Buffer.alloc(bytes, 1));
       await expect(speak({}, { 'idempotency-key': `broken-${bytes}` })).rejects.toThrow();
       await until(async () => (await audio.records(customer)).length === 1);
-      expect(await audio.records(customer)).toMatchObject([{ status: 502, charged_micro: '0', characters: '0' }]);
+      expect(await audio.records(customer)).toMatchObject([{ status: 502, charged_micro: '0', characters: null }]);
       expect(await audio.account(customer)).toEqual({ free: 10_000_000, held: 0 });
 
       audio.upstream.answer = speech('whole');

@@ -96,7 +96,7 @@ describe('a provider that fails before its first byte', () => {
     const reply = await speak({}, payer.key);
     expect([reply.status, reply.json.error.code]).toEqual([status, code]);
     expect(await audio.account(payer)).toEqual({ free: 10_000_000, held: 0 });
-    expect(await audio.records(payer)).toMatchObject([{ status, charged_micro: '0', characters: '0' }]);
+    expect(await audio.records(payer)).toMatchObject([{ status, charged_micro: '0', characters: null }]);
   });
 
   it("by silence, within the operator's timeout", async () => {

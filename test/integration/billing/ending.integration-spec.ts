@@ -104,7 +104,7 @@ describe('the end of a hold', () => {
     expect(await balanceOf(account.organizationId)).toMatchObject({ balanceMicro: 100n, reservedMicro: 0n });
   });
 
-  it('writes the receipt with the exact charge, once', async () => {
+  it('writes the receipt with the exact charge, once, and without the counts that are 0', async () => {
     const account = await createAccount(engine.pool, { balanceMicro: 1_000n });
     const command = reserveCommand(account, 100n);
     await engine.reservations.reserve(command);
@@ -132,6 +132,9 @@ describe('the end of a hold', () => {
         total_ms: 346,
         input_text: 120n,
         output_text: 64n,
+        input_cache_read: null,
+        output_reasoning: null,
+        images: null,
         seconds: 1.5,
         price_version_id: null,
       }),

@@ -10,9 +10,10 @@ const RECORDS = `
          CASE WHEN status >= 400 THEN COALESCE(error_code, 'canceled') ELSE 'success' END AS outcome,
          to_timestamp(floor(extract(epoch FROM created_at) / 3600) * 3600) AS hour, 1::bigint AS requests,
          1::bigint << floor(mod(floor(extract(epoch FROM created_at)), 3600) / 60)::integer AS minutes,
-         input_text + input_cache_read + input_cache_write_5m + input_cache_write_1h + input_image + input_audio
-           AS input_tokens,
-         output_text + output_reasoning + output_image + output_audio AS output_tokens, charged_micro
+         (SELECT sum(count) FROM unnest(ARRAY[input_text, input_cache_read, input_cache_write_5m, input_cache_write_1h,
+                                              input_image, input_audio]) count) AS input_tokens,
+         (SELECT sum(count) FROM unnest(ARRAY[output_text, output_reasoning, output_image, output_audio]) count)
+           AS output_tokens, charged_micro
     FROM usage_record`;
 
 /** One row per group of requests whose totals and deltas differ from the receipts; one snapshot. */
