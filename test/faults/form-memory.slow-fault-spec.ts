@@ -90,7 +90,7 @@ describe('hostile forms of up to 25 MiB', () => {
         }
       }
     });
-    report('forms that are made to hurt', { validMiB, hostileMiB, growth });
+    report('hostile forms', { validMiB, hostileMiB, growth });
     expect(hostileMiB - validMiB).toBeLessThanOrEqual(LIMIT_GROWTH_MIB);
   });
 });
