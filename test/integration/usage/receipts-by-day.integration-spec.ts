@@ -39,7 +39,9 @@ describe('receipts, by the day of their request', () => {
       new UsageTotalsRepository(dataSource, dataSource),
     );
     await partitions.extend('usage_record', DAYS + 2);
-    await insertReceipts(pool, { organizationId, count: DAYS * PER_DAY, hours: DAYS * 24, endsInHours: DAYS * 24 });
+    // One an hour, the first one now: the first day has a receipt at any time of the day.
+    const hours = DAYS * 24;
+    await insertReceipts(pool, { organizationId, count: DAYS * PER_DAY, hours, endsInHours: hours - 1 });
   });
 
   afterAll(async () => {
