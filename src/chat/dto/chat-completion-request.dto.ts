@@ -120,16 +120,43 @@ const RESPONSE_FORMATS = {
 };
 
 /** Enough for any model, and small enough that tokens times price stays exact. */
-const MAX_TOKENS = 2_147_483_647;
+export const MAX_TOKENS = 2_147_483_647;
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 const VERBOSITIES = ['low', 'medium', 'high'] as const;
 const OUTPUT_MODALITIES = ['text', 'audio'] as const;
+
+/** What chat completions, completions and responses have in common. */
+export class SamplingOptionsDto {
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(2)
+  temperature?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  top_p?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  frequency_penalty?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  presence_penalty?: number | null;
+}
 
 /**
  * Body of `POST /v1/chat/completions`: the document's `ChatCompletionRequest`. Null means absent. Undeclared fields are
  * passed to the provider.
  */
-export class ChatCompletionRequestDto {
+export class ChatCompletionRequestDto extends SamplingOptionsDto {
   @IsString()
   @MinLength(1)
   @MaxLength(256)
@@ -162,30 +189,6 @@ export class ChatCompletionRequestDto {
   @IsOptional()
   @Equals(1, { message: '$property must be 1: only one choice per request is supported' })
   n?: 1 | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(2)
-  temperature?: number | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(1)
-  top_p?: number | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(-2)
-  @Max(2)
-  frequency_penalty?: number | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(-2)
-  @Max(2)
-  presence_penalty?: number | null;
 
   @IsOptional()
   @IsNumberRecord(-100, 100)

@@ -5,7 +5,6 @@ import {
   IsBoolean,
   IsIn,
   IsInt,
-  IsNumber,
   IsObject,
   IsOptional,
   IsString,
@@ -15,7 +14,7 @@ import {
   MinLength,
 } from 'class-validator';
 import { NestedArray, NestedObject, UnlessString } from '../../core/validation/nested';
-import { REASONING_EFFORTS } from '../../chat/dto/chat-completion-request.dto';
+import { MAX_TOKENS, REASONING_EFFORTS, SamplingOptionsDto } from '../../chat/dto/chat-completion-request.dto';
 import { IsStringRecord } from '../../core/validation/records';
 import { RoutingDto } from '../../models/routing/routing.dto';
 
@@ -96,8 +95,6 @@ export class ResponseToolDto {
   strict?: boolean | null;
 }
 
-/** Enough for any model, and small enough that tokens times price stays exact. */
-const MAX_TOKENS = 2_147_483_647;
 const NOT_STORED = {
   message:
     '$property is not supported: responses are not stored, so send the earlier items of the conversation in input',
@@ -106,7 +103,7 @@ const NOT_STORED = {
 /**
  * Body of `POST /v1/responses`: the document's `ResponseRequest`. Null means absent; undeclared fields are ignored.
  */
-export class ResponseRequestDto {
+export class ResponseRequestDto extends SamplingOptionsDto {
   @IsString()
   @MinLength(1)
   @MaxLength(256)
@@ -134,30 +131,6 @@ export class ResponseRequestDto {
   @Min(1)
   @Max(MAX_TOKENS)
   max_output_tokens?: number | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(2)
-  temperature?: number | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(1)
-  top_p?: number | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(-2)
-  @Max(2)
-  presence_penalty?: number | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(-2)
-  @Max(2)
-  frequency_penalty?: number | null;
 
   @IsOptional()
   @IsInt()

@@ -5,7 +5,6 @@ import {
   IsArray,
   IsBoolean,
   IsInt,
-  IsNumber,
   IsOptional,
   IsString,
   Max,
@@ -13,19 +12,17 @@ import {
   Min,
   MinLength,
 } from 'class-validator';
-import { StreamOptionsDto } from '../../dto/chat-completion-request.dto';
+import { MAX_TOKENS, SamplingOptionsDto, StreamOptionsDto } from '../../dto/chat-completion-request.dto';
 import { NestedObject, UnlessString } from '../../../core/validation/nested';
 import { IsNumberRecord } from '../../../core/validation/records';
 import { RoutingDto } from '../../../models/routing/routing.dto';
 import { IsPrompt } from './prompt';
 
-const MAX_TOKENS = 2_147_483_647;
-
 /**
  * Body of `POST /v1/completions`: the document's `CompletionRequest`. Null means absent. Undeclared fields are passed
  * to the provider.
  */
-export class CompletionRequestDto {
+export class CompletionRequestDto extends SamplingOptionsDto {
   @IsString()
   @MinLength(1)
   @MaxLength(256)
@@ -55,30 +52,6 @@ export class CompletionRequestDto {
   @IsOptional()
   @Equals(1, { message: '$property must be 1: only one choice per request is generated' })
   best_of?: 1 | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(2)
-  temperature?: number | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(1)
-  top_p?: number | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(-2)
-  @Max(2)
-  frequency_penalty?: number | null;
-
-  @IsOptional()
-  @IsNumber()
-  @Min(-2)
-  @Max(2)
-  presence_penalty?: number | null;
 
   @IsOptional()
   @IsNumberRecord(-100, 100)
