@@ -3,7 +3,7 @@ import { METHOD_METADATA } from '@nestjs/common/internal';
 import { type ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants';
 import type { RouteRules } from '../../src/core/http/route.decorators';
-import { EXPLAINED_OPERATIONS, type ExplainedOperation } from '../../src/dashboard/explain/explain-request.dto';
+import { OPERATION_MODALITIES } from '../../src/billing/usage/operations';
 import type { InterceptorChain, RouteGuards } from '../../src/http/request-stages';
 import { GUARDS, INTERCEPTORS } from '../../src/http/request-path';
 import { TestGateway } from '../harness/gateway';
@@ -191,7 +191,7 @@ function rulesInDocument(operation: Operation): DeclaredRules {
   const access = operation.node.value['x-access'];
   if (operation.path.startsWith('/dashboard/api/')) return { session: access as RouteRules['session'] };
   if (!secured.includes(operation)) return { public: true };
-  const modality = EXPLAINED_OPERATIONS[operation.operationId as ExplainedOperation];
+  const modality = OPERATION_MODALITIES[operation.operationId as keyof typeof OPERATION_MODALITIES];
   return costsMoney(operation) ? { spends: true, modality } : {};
 }
 

@@ -1,29 +1,14 @@
 import { Transform } from 'class-transformer';
 import { IsIn, IsObject, IsOptional, IsString } from 'class-validator';
-import type { Modality } from '../../core/types/modality';
-
-/** The operations of `/v1` that spend, and the `@Modality()` of their routes. */
-export const EXPLAINED_OPERATIONS = {
-  createChatCompletion: 'text',
-  createCompletion: 'text',
-  createResponse: 'text',
-  createEmbedding: 'embedding',
-  createImage: 'image',
-  createImageEdit: 'image',
-  createSpeech: 'speech',
-  createTranscription: 'transcription',
-  createVideo: 'video',
-  createMusic: 'music',
-} as const satisfies Readonly<Record<string, Modality>>;
-export type ExplainedOperation = keyof typeof EXPLAINED_OPERATIONS;
+import { type Operation, OPERATIONS } from '../../billing/usage/operations';
 
 /** The document's `ExplainRequest`. */
 export class ExplainRequestDto {
   @IsString()
   key_id!: string;
 
-  @IsIn(Object.keys(EXPLAINED_OPERATIONS))
-  operation!: ExplainedOperation;
+  @IsIn(OPERATIONS)
+  operation!: Operation;
 
   @IsOptional()
   @IsString()

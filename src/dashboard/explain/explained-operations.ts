@@ -3,6 +3,7 @@ import { TranscriptionFieldsDto } from '../../audio/dto/transcription-fields.dto
 import { SpeechRequestDto } from '../../audio/dto/speech-request.dto';
 import { SpeechService } from '../../audio/speech.service';
 import { TranscriptionService } from '../../audio/transcription.service';
+import type { Operation } from '../../billing/usage/operations';
 import { ChatService } from '../../chat/chat.service';
 import { ChatCompletionRequestDto } from '../../chat/dto/chat-completion-request.dto';
 import { GatewayError } from '../../core/errors/gateway-error';
@@ -22,7 +23,6 @@ import { orderMusic, orderVideo } from '../../media-jobs/job-order';
 import { JobSubmissionService } from '../../media-jobs/job-submission.service';
 import { ResponseRequestDto } from '../../responses/dto/response-request.dto';
 import { ResponsesService } from '../../responses/responses.service';
-import type { ExplainedOperation } from './explain-request.dto';
 
 type Understanding = (request: Readonly<Record<string, unknown>>, context: RequestContext) => ExplainedRequest;
 
@@ -32,7 +32,7 @@ const MAX_AUDIO_SECONDS = 86_400;
 /** Parses the body of each operation that spends, with that operation's validation and interpretation. */
 @Injectable()
 export class ExplainedOperations {
-  private readonly understandings: Readonly<Record<ExplainedOperation, Understanding>>;
+  private readonly understandings: Readonly<Record<Operation, Understanding>>;
 
   constructor(
     chat: ChatService,
@@ -66,7 +66,7 @@ export class ExplainedOperations {
    * @throws GatewayError `validation_failed` when the request cannot be explained
    */
   understand(
-    operation: ExplainedOperation,
+    operation: Operation,
     request: Readonly<Record<string, unknown>>,
     context: RequestContext,
     unfaithful: GatewayError | null,

@@ -1,4 +1,5 @@
 import { estimating } from '../../billing/pricing/price';
+import type { Operation } from '../../billing/usage/operations';
 import type { BudgetStanding } from '../../billing/ledger/spending-outlook.service';
 import type { GatewayError } from '../../core/errors/gateway-error';
 import { microToJson } from '../../core/types/micro';
@@ -7,13 +8,12 @@ import type { components } from '../../contract/dashboard';
 import type { CheckOutcome, Explanation, LeftOutDeployment } from '../../inference/explanation.types';
 import type { Candidate, InferenceInput } from '../../inference/inference.types';
 import type { LimitStanding } from '../../auth/rate-limits/limit-check';
-import type { ExplainedOperation } from './explain-request.dto';
 
 type Schemas = components['schemas'];
 
 /** Parameters of the explanation other than the request. */
 interface ExplainedCircumstances {
-  readonly operation: ExplainedOperation;
+  readonly operation: Operation;
   /** `null`: not given. */
   readonly clientAddress: string | null;
 }

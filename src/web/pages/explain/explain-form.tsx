@@ -2,13 +2,13 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { ApiKey } from '../../../contract/dashboard';
 import { fieldError } from '../../api/field-error';
+import { OPERATIONS } from '../../api/request-search';
 import { oneOf } from '../../app/search-values';
 import { jsonErrorLine } from '../../format/json-error';
 import { Card } from '../../ui/card';
 import { ChangeForm, SelectField, TextAreaField, TextField } from '../../ui/form';
 import { exampleBody, OPERATION_FACTS } from './example-request';
 import type { Question } from './question';
-import { OPERATIONS } from './explain-search';
 import { forgetHandedRequest, handedRequest } from './handed-request';
 
 interface ExplainFormProps {

@@ -1,21 +1,10 @@
+import type { ExplainedOperation } from '../../../contract/dashboard';
+import { OPERATIONS } from '../../api/request-search';
 import { oneOf, uuidOf } from '../../app/search-values';
-
-export const OPERATIONS = [
-  'createChatCompletion',
-  'createCompletion',
-  'createResponse',
-  'createEmbedding',
-  'createImage',
-  'createImageEdit',
-  'createSpeech',
-  'createTranscription',
-  'createVideo',
-  'createMusic',
-] as const;
 
 export interface ExplainSearch {
   readonly key?: string;
-  readonly operation?: (typeof OPERATIONS)[number];
+  readonly operation?: ExplainedOperation;
   /** The model of the example. */
   readonly model?: string;
 }
