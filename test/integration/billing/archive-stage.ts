@@ -70,7 +70,7 @@ async function preparePastBooks(requests: Partial<PastRequests> = {}, released =
   const engine = startMoneyEngine(database.url);
   const pool = createTestPool(database.url, 1);
   await partitionPast(pool, RETENTION_DAYS + 2);
-  const past = { count: 3_400, days: RETENTION_DAYS + 4, organizations: 4, keysPerOrganization: 2, ...requests };
+  const past = { count: 3_400, days: RETENTION_DAYS + 5, organizations: 4, keysPerOrganization: 2, ...requests };
   await insertPastRequests(pool, past);
   await insertReleased(pool, released);
   await closeDays(engine.pool);
