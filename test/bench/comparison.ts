@@ -3,7 +3,7 @@
  * because a fixed arrival rate that one of them cannot serve would measure its queue.
  */
 import { readMemory } from '#bench/cpu';
-import { type Bench, closedJob, type Phase, runPhase, type Target } from '#bench/measure';
+import { type Bench, closedJob, type Phase, runPhase, type Target, warmUp } from '#bench/measure';
 import type { Mode } from '#bench/options';
 import { median, round } from '#bench/statistics';
 
@@ -45,7 +45,7 @@ export async function compare(bench: Bench, contenders: readonly Contender[]): P
   const rows: ComparisonRow[] = [];
   for (const mode of bench.options.modes) {
     for (const { target } of contenders) {
-      await runPhase(bench, target, closedJob(bench.options, target, mode, bench.options.warmUpMs));
+      await warmUp(bench, target, mode);
     }
     const rounds: (readonly Sample[])[] = [];
     for (let index = 0; index < bench.options.rounds; index += 1) {

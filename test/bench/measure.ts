@@ -49,8 +49,7 @@ const AFTERMATH_MS = 400;
 export async function measure(bench: Bench, mode: Mode): Promise<readonly Round[]> {
   const { options, floor, subject } = bench;
   for (const target of [floor, subject]) {
-    await runPhase(bench, target, closedJob(options, target, mode, options.warmUpMs));
-    await runPhase(bench, target, openJob(options, target, mode, options.warmUpMs / 4));
+    await warmUp(bench, target, mode);
   }
   const rounds: Round[] = [];
   for (let index = 0; index < options.rounds; index += 1) {
@@ -83,6 +82,12 @@ async function measureBoth(
   }
   const subject = await run(bench.subject);
   return { floor: await run(bench.floor), subject };
+}
+
+export async function warmUp(bench: Bench, target: Target, mode: Mode): Promise<void> {
+  const { durationMs, callers } = bench.options.warmUp[mode];
+  await bench.runLoad({ ...commonJob(target, mode), durationMs, loop: { kind: 'closed', callers } });
+  await bench.runLoad(openJob(bench.options, target, mode, durationMs / 4));
 }
 
 /** Runs one load job and measures its cost. */

@@ -12,10 +12,16 @@ export interface PeerChoice {
   readonly path: string | null;
 }
 
+/** Load before the first round, for the compiler of V8: it optimizes a function after some thousand calls. */
+export interface WarmUp {
+  readonly durationMs: number;
+  readonly callers: number;
+}
+
 export interface BenchOptions {
   readonly modes: readonly Mode[];
   readonly rounds: number;
-  readonly warmUpMs: number;
+  readonly warmUp: Readonly<Record<Mode, WarmUp>>;
   readonly closedMs: number;
   readonly openMs: number;
   /** Concurrency of the closed loop. */
@@ -78,7 +84,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
   return {
     modes: readModes(values.only),
     rounds: positive('rounds', values.rounds ?? (quick ? '1' : '9')),
-    warmUpMs: quick ? 500 : 4_000,
+    warmUp: readWarmUp(quick),
     closedMs: quick ? 1_000 : 3_000,
     openMs: quick ? 1_000 : 5_000,
     callers: { 'non-stream': callers(64), stream: callers(64) },
@@ -89,6 +95,14 @@ export function readOptions(args: readonly string[]): BenchOptions {
     soak: minutes === undefined ? null : { minutes: positive('soak-minutes', minutes), perSecond: rate(200) },
     against: readPeers(values.against),
     jsonFile: values.json ?? null,
+  };
+}
+
+/** Streams are paced: with the callers of a round, 4 s would be only 440 of them. */
+function readWarmUp(quick: boolean): BenchOptions['warmUp'] {
+  return {
+    'non-stream': { durationMs: quick ? 500 : 4_000, callers: 64 },
+    stream: { durationMs: quick ? 500 : 15_000, callers: 256 },
   };
 }
 
