@@ -12,11 +12,17 @@ export type CoolDownListener = (id: string, forMs: number) => void;
 export class KeyCoolDowns {
   private readonly endsAtMs = new Map<string, number>();
   private listener: CoolDownListener = () => undefined;
+  private ended = 0;
 
   constructor(@Inject(CLOCK) private readonly clock: Clock) {}
 
   onChange(listener: CoolDownListener): void {
     this.listener = listener;
+  }
+
+  /** How many cool-downs were ended early, here or elsewhere: states read before such a change are obsolete. */
+  get changes(): number {
+    return this.ended;
   }
 
   /** Milliseconds until the key may be used; 0: now. */
@@ -41,6 +47,7 @@ export class KeyCoolDowns {
   /** Of another process, or known already; 0 ms: it has ended. */
   learn(id: string, forMs: number): void {
     if (forMs === 0) {
+      this.ended++;
       this.endsAtMs.delete(id);
       return;
     }

@@ -71,15 +71,15 @@ class OtherProcesses implements Pick<HealthSharing, 'announce' | 'claimProbe' | 
 
 let nowMs: number;
 let others: OtherProcesses;
+let keys: KeyCoolDowns;
 let service: HealthService;
 let health: DeploymentHealth;
 
 const create = (breakerFailures: number): HealthService => {
   const routing = { breakerFailures, breakerOpenMs: OPEN_MS, providerMaxConcurrency: PLACES };
   const clock = { now: () => 0, monotonic: () => nowMs };
-  return new HealthService(others as unknown as HealthSharing, new KeyCoolDowns(clock), clock, {
-    routing,
-  } as AppConfig);
+  keys = new KeyCoolDowns(clock);
+  return new HealthService(others as unknown as HealthSharing, keys, clock, { routing } as AppConfig);
 };
 
 beforeEach(() => {
@@ -288,6 +288,15 @@ describe('health updates of other processes', () => {
     others.beforeReply = change;
     await service.poll();
     expect(await begin()).not.toBeNull();
+  });
+
+  it('do not cool down a key again that became ready since they were read', async () => {
+    others.states = [{ kind: 'key', id: 'key', forMs: 60_000 }];
+    await service.poll();
+    expect(keys.waitMs('key')).toBe(60_000);
+    others.beforeReply = () => keys.end('key');
+    await service.poll();
+    expect(keys.waitMs('key')).toBe(0);
   });
 
   it('do not delay a probe that is due', async () => {
