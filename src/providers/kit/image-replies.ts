@@ -1,4 +1,4 @@
-/** Images of vendors that do not speak OpenAI's format. */
+/** What image adapters share: checks of replies, sizes and options. */
 import { sniffImageType } from '../../core/types/image-format';
 import type { GeneratedImage, ImageFile, ImageRequest } from '../contract/images';
 import { ProviderError } from '../contract/provider-error';
@@ -17,10 +17,15 @@ export function imageOfBase64(text: unknown): GeneratedImage {
 
 /** An image at a host that the vendor names, which is fetched through the guard for such hosts. @throws ProviderError */
 export function imageOfUrl(url: unknown): GeneratedImage {
-  const isWebAddress =
-    typeof url === 'string' && url.length <= MAX_URL_LENGTH && /^https?:\/\//i.test(url) && URL.canParse(url);
-  if (!isWebAddress) throw notImages('an image without its address');
+  if (!isImageUrl(url)) throw notImages('an image without its address');
   return { url, revisedPrompt: null };
+}
+
+/** Whether the value is a URL from which an image can be fetched. */
+export function isImageUrl(value: unknown): value is string {
+  return (
+    typeof value === 'string' && value.length <= MAX_URL_LENGTH && /^https?:\/\//i.test(value) && URL.canParse(value)
+  );
 }
 
 /** The upstream responded with something other than images. */

@@ -15,6 +15,7 @@ import type { ProviderCall, Quirks } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { toDataUrl } from '../../kit/data-url';
+import { isImageUrl, notImages } from '../../kit/image-replies';
 import { DataSplitter, decodeBase64, isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 import { unsupported } from '../../kit/unsupported';
@@ -124,7 +125,6 @@ function extensionOf(contentType: string): string {
 
 /** Ten images of 4.8 MiB each, in base64. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
-const MAX_URL_LENGTH = 8 * 1024;
 /** 10^10 ticks are a dollar. */
 const TICKS_PER_MICRO = 10_000;
 /** An item large enough to be queued separately: a millisecond of work. */
@@ -208,7 +208,7 @@ function toImage(item: ImageItem | null): GeneratedImage | string {
   if (item === null) return 'an image that is not an object';
   const { url, revised_prompt: revised } = item.fields;
   const revisedPrompt = typeof revised === 'string' && revised !== '' ? revised : null;
-  if (item.bytes === undefined) return isWebAddress(url) ? { url, revisedPrompt } : 'an image without its bytes';
+  if (item.bytes === undefined) return isImageUrl(url) ? { url, revisedPrompt } : 'an image without its bytes';
   if (item.bytes === null) return 'an image that is not base64';
   if (sniffImageType(item.bytes) === null) return 'an image in an unknown format';
   return { bytes: item.bytes, revisedPrompt };
@@ -238,19 +238,10 @@ function toCredits(credits: unknown): UsageVector | null {
   return typeof credits === 'number' && credits > 0 ? { ...NO_USAGE, units: credits } : null;
 }
 
-function isWebAddress(url: unknown): url is string {
-  return typeof url === 'string' && url.length <= MAX_URL_LENGTH && /^https?:\/\//i.test(url) && URL.canParse(url);
-}
-
 function parseFrame(json: string): JsonObject {
   const value = parseJsonObject(json);
-  if (value === null) throw notImages();
+  if (value === null) throw notImages('a response that is not a list of images');
   return value;
-}
-
-/** The upstream responded with something other than images. */
-function notImages(what = 'a response that is not a list of images'): ProviderError {
-  return new ProviderError('provider_error', `The provider sent ${what}.`, { phase: 'first_token', fallback: true });
 }
 
 const KEY = Buffer.from('"b64_json"');
