@@ -2465,10 +2465,10 @@ export interface components {
          */
         UsageStatus: "success" | "error";
         /**
-         * @description The `/v1` operation.
+         * @description A `/v1` operation that costs money.
          * @enum {string}
          */
-        UsageOperation: "createChatCompletion" | "createCompletion" | "createResponse" | "createEmbedding" | "createImage" | "createImageEdit" | "createSpeech" | "createTranscription" | "createVideo" | "createMusic";
+        PaidOperation: "createChatCompletion" | "createCompletion" | "createResponse" | "createEmbedding" | "createImage" | "createImageEdit" | "createSpeech" | "createTranscription" | "createVideo" | "createMusic";
         /**
          * @description Kind of output or task.
          * @enum {string}
@@ -2490,7 +2490,7 @@ export interface components {
             model: string;
             /** @description The provider that served the request or was tried last; null if none was called. */
             provider: string | null;
-            operation: components["schemas"]["UsageOperation"];
+            operation: components["schemas"]["PaidOperation"];
             modality: components["schemas"]["Modality"];
             status: components["schemas"]["UsageStatus"];
             /** @description HTTP status of the response, sent or not; 499 if the client disconnected before it was complete. */
@@ -2594,7 +2594,7 @@ export interface components {
             model: string;
             /** @description The provider that served the request or was tried last; null if none was called. */
             provider: string | null;
-            operation: components["schemas"]["UsageOperation"];
+            operation: components["schemas"]["PaidOperation"];
             modality: components["schemas"]["Modality"];
             status: components["schemas"]["UsageStatus"];
             /** @description HTTP status of the response, sent or not; 499 if the client disconnected before it was complete. */
@@ -3101,15 +3101,10 @@ export interface components {
         TestWebhookRequest: {
             url: components["schemas"]["HttpsUrl"];
         };
-        /**
-         * @description A `/v1` operation that costs money.
-         * @enum {string}
-         */
-        ExplainedOperation: "createChatCompletion" | "createCompletion" | "createResponse" | "createEmbedding" | "createImage" | "createImageEdit" | "createSpeech" | "createTranscription" | "createVideo" | "createMusic";
         ExplainRequest: {
             /** @description API key to evaluate the request with. */
             key_id: string;
-            operation: components["schemas"]["ExplainedOperation"];
+            operation: components["schemas"]["PaidOperation"];
             /**
              * @description IPv4 or IPv6 address to check against the key's `allowed_ips`. If omitted, `allowed_ips` is not checked; the
              *     address of this call is never used.
@@ -3264,7 +3259,7 @@ export interface components {
             object: "explanation";
             organization_id: components["schemas"]["Uuid"];
             key_id: components["schemas"]["Uuid"];
-            operation: components["schemas"]["ExplainedOperation"];
+            operation: components["schemas"]["PaidOperation"];
             /** @description IP address that was checked against the key's `allowed_ips`; null if it was not checked. */
             client_ip: string | null;
             /** @description Whether the first candidate would be called, or the job queued. */
@@ -4403,7 +4398,7 @@ export type PlaygroundKey = components['schemas']['PlaygroundKey'];
 export type ApiKeyRotation = components['schemas']['ApiKeyRotation'];
 export type RotatedApiKey = components['schemas']['RotatedApiKey'];
 export type UsageStatus = components['schemas']['UsageStatus'];
-export type UsageOperation = components['schemas']['UsageOperation'];
+export type PaidOperation = components['schemas']['PaidOperation'];
 export type Modality = components['schemas']['Modality'];
 export type Count = components['schemas']['Count'];
 export type Amount = components['schemas']['Amount'];
@@ -4464,7 +4459,6 @@ export type WebhookAttempt = components['schemas']['WebhookAttempt'];
 export type WebhookDeliveryDetail = components['schemas']['WebhookDeliveryDetail'];
 export type HttpsUrl = components['schemas']['HttpsUrl'];
 export type TestWebhookRequest = components['schemas']['TestWebhookRequest'];
-export type ExplainedOperation = components['schemas']['ExplainedOperation'];
 export type ExplainRequest = components['schemas']['ExplainRequest'];
 export type ExplainedError = components['schemas']['ExplainedError'];
 export type ExplainedCheck = components['schemas']['ExplainedCheck'];
@@ -5777,7 +5771,7 @@ export interface operations {
                 /** @description Only requests of this modality. */
                 modality?: components["schemas"]["ModalityGroup"];
                 /** @description Only requests of this operation. */
-                operation?: components["schemas"]["UsageOperation"];
+                operation?: components["schemas"]["PaidOperation"];
                 /** @description Only requests that ended with this error code. */
                 error_code?: string;
                 /** @description Only requests that this provider served or was the last to be tried for. */
@@ -5865,7 +5859,7 @@ export interface operations {
                 /** @description Only requests of this modality. */
                 modality?: components["schemas"]["ModalityGroup"];
                 /** @description Only requests of this operation. */
-                operation?: components["schemas"]["UsageOperation"];
+                operation?: components["schemas"]["PaidOperation"];
                 /** @description Only requests that ended with this error code. */
                 error_code?: string;
                 /** @description Only requests that this provider served or was the last to be tried for. */

@@ -1,4 +1,4 @@
-import type { operations, ModalityGroup, UsageOperation } from '../../contract/dashboard';
+import type { operations, ModalityGroup, PaidOperation } from '../../contract/dashboard';
 import { oneOf } from '../app/search-values';
 
 type ListParameters = NonNullable<operations['listRequests']['parameters']['query']>;
@@ -18,7 +18,7 @@ export const MODALITIES: readonly ModalityGroup[] = [
   'video',
   'music',
 ];
-export const OPERATIONS: readonly UsageOperation[] = [
+export const OPERATIONS: readonly PaidOperation[] = [
   'createChatCompletion',
   'createCompletion',
   'createResponse',

@@ -1,4 +1,4 @@
-import type { ExplainedOperation, Model } from '../../../contract/dashboard';
+import type { PaidOperation, Model } from '../../../contract/dashboard';
 
 interface OperationFacts {
   readonly label: string;
@@ -11,7 +11,7 @@ interface OperationFacts {
 
 const MESSAGE = 'Hello';
 
-export const OPERATION_FACTS: Readonly<Record<ExplainedOperation, OperationFacts>> = {
+export const OPERATION_FACTS: Readonly<Record<PaidOperation, OperationFacts>> = {
   createChatCompletion: {
     label: 'Chat completion',
     path: '/v1/chat/completions',
@@ -75,14 +75,14 @@ interface ModelChoice {
 }
 
 /** A body to begin with, for the wanted model or one that is served. */
-export function exampleBody(operation: ExplainedOperation, models: readonly ModelChoice[], wanted?: string): string {
+export function exampleBody(operation: PaidOperation, models: readonly ModelChoice[], wanted?: string): string {
   const { modality, fields } = OPERATION_FACTS[operation];
   const model = wanted ?? models.find((each) => each.modality === modality)?.id ?? 'vendor/model';
   return JSON.stringify({ model, ...fields }, null, 2);
 }
 
 /** The command that sends the body; the key stays a variable. */
-export function curlOf(operation: ExplainedOperation, body: string): string {
+export function curlOf(operation: PaidOperation, body: string): string {
   const { path } = OPERATION_FACTS[operation];
   const url = `${window.location.origin}${path}`;
   if (operation === 'createTranscription') {

@@ -1,10 +1,10 @@
-import type { ExplainedOperation } from '../../../contract/dashboard';
+import type { PaidOperation } from '../../../contract/dashboard';
 import { OPERATIONS } from '../../api/request-search';
 import { oneOf, uuidOf } from '../../app/search-values';
 
 export interface ExplainSearch {
   readonly key?: string;
-  readonly operation?: ExplainedOperation;
+  readonly operation?: PaidOperation;
   /** The model of the example. */
   readonly model?: string;
 }

@@ -6,7 +6,7 @@ import { useEstimate } from './use-estimate';
 type Schemas = components['schemas'];
 
 interface EstimateLineProps {
-  readonly operation: Schemas['ExplainedOperation'];
+  readonly operation: Schemas['PaidOperation'];
   readonly request: object;
   /** Whether there is enough to estimate. */
   readonly enabled: boolean;

@@ -13,7 +13,7 @@ const MAX_CHARACTERS = 100_000;
 /** What the request would be held for and why it might be refused, half a second after its last change. Costs nothing. */
 export function useEstimate(
   organizationId: string,
-  operation: Schemas['ExplainedOperation'],
+  operation: Schemas['PaidOperation'],
   request: object,
   enabled: boolean,
 ) {
