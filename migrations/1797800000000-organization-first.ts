@@ -81,9 +81,8 @@ const SPEND_WINDOWS = `
  * The organization comes first in every key of money, idempotency, jobs and webhooks, so that rows of one organization are
  * together and can be distributed or moved by it.
  *
- * Where tables are large, create the indexes with `IF NOT EXISTS` by hand before the upgrade, with `CONCURRENTLY`. These are for
- * lookups of the previous release, and a migration of the next one drops them: `idempotency_body_reservation_index`,
- * `media_artifact_job_index`, `webhook_delivery_event_index`, `webhook_delivery_id_index`.
+ * Where tables are large, create the indexes with `IF NOT EXISTS` by hand before the upgrade, with `CONCURRENTLY`. Those without
+ * the organization are for lookups of the release before; `DropObsoleteLookups` drops them.
  */
 export class OrganizationFirst1797800000000 implements Migration {
   readonly name = 'OrganizationFirst1797800000000';

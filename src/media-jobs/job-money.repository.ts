@@ -16,7 +16,7 @@ import { submissionHeaders, writeSubmission } from './submission-answer';
 const SUBMIT = `
   SELECT answer, body, headers FROM media_job_submit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
                                                      $17, $18, $19, p_trace_parent => $20)`;
-const FINISH = 'SELECT * FROM media_job_finish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, p_organization => $11)';
+const FINISH = 'SELECT * FROM media_job_finish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
 /** One statement, so that an end and its entry in the audit log commit together. */
 const FINISH_AUDITED = `
   WITH ended AS (${FINISH}),

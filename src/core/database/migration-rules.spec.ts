@@ -43,7 +43,7 @@ const EXEMPT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'SET NOT NULL: spend_window': 'only money functions insert, with the organization',
     'SET NOT NULL: idempotency_seal': 'only a trigger inserts, with the organization',
     'SET NOT NULL: media_artifact': 'only media_job_finish inserts, with the organization',
-    'SET NOT NULL: webhook_attempt': 'a trigger adds the organization to what the previous release inserts',
+    'SET NOT NULL: webhook_attempt': 'a trigger added the organization to what the release before inserted',
     'a constraint without NOT VALID: media_artifact': IN_PLACE,
     'a constraint without NOT VALID: webhook_attempt': IN_PLACE,
   },

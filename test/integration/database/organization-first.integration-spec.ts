@@ -24,9 +24,6 @@ const TABLES = [
   'webhook_attempt',
 ];
 
-/** For lookups of the previous release. */
-const LEFT_FOR_A_RELEASE = ['media_artifact_job_index', 'webhook_delivery_event_index'];
-
 const [ORGANIZATION, KEY, JOB, DELIVERY, REQUEST] = [1, 2, 3, 4, 5].map(
   (n) => `00000000-0000-7000-8000-00000000000${n}`,
 );
@@ -81,10 +78,7 @@ describe('the organization in every key', () => {
       [TABLES],
     );
     expect(new Set(keys.map(({ table }) => table))).toEqual(new Set(TABLES));
-    const others = keys.filter(
-      ({ first, index }) => first !== 'organization_id' && !LEFT_FOR_A_RELEASE.includes(index),
-    );
-    expect(others).toEqual([]);
+    expect(keys.filter(({ first }) => first !== 'organization_id')).toEqual([]);
   });
 
   it('is that of the key, the record, the job and the delivery in rows from before', async () => {
@@ -102,17 +96,5 @@ describe('the organization in every key', () => {
       { row: 'window 2 2', organization_id: ORGANIZATION },
       { row: 'window 3 3', organization_id: ORGANIZATION },
     ]);
-  });
-
-  it('is added to the webhook attempts of processes of the previous release', async () => {
-    await createBaselineTables(dataSource);
-    await dataSource.query(ROWS);
-    await runMigrations(database.url);
-    const [attempt] = await dataSource.query(
-      `INSERT INTO webhook_attempt (delivery_id, number, started_at, status, duration_ms)
-       VALUES ($1, 2, now(), 200, 7) RETURNING organization_id`,
-      [DELIVERY],
-    );
-    expect(attempt).toEqual({ organization_id: ORGANIZATION });
   });
 });

@@ -204,7 +204,9 @@ describe('job auditor', () => {
         `SELECT money_finish(ARRAY['${job.id}'::uuid], ARRAY['${account.organizationId}'::uuid], '{released}', '{0}')`,
       );
       await expect(
-        query(`SELECT media_job_finish('${job.id}', 'canceled', '{queued}', NULL, NULL, 0, NULL, NULL, '[]', NULL)`),
+        query(
+          `SELECT media_job_finish('${job.id}', 'canceled', '{queued}', NULL, NULL, 0, NULL, NULL, '[]', NULL, '${job.organizationId}')`,
+        ),
       ).rejects.toMatchObject({ code: '23514' });
     });
   });

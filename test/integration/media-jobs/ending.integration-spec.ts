@@ -63,14 +63,6 @@ describe('ending a job', () => {
       ({ event }) => event,
     );
 
-  it('works for processes of the previous release, which do not pass the organization', async () => {
-    const job = await submit(engine, account, hook);
-    const values = [job.id, 'failed', statesBefore('failed'), 'provider_error', 'It failed.'];
-    await query(`SELECT media_job_finish($1, $2, $3, NULL, NULL, 0, $4, $5, '[]', NULL)`, ...values);
-    expect(await requireJob(engine, job.id, account)).toMatchObject({ status: 'failed' });
-    expect(await holdOf(job)).toEqual({ state: 'released', charged: null });
-  });
-
   it('charges a success and stores artifacts, receipt and webhook delivery with it', async () => {
     const job = await workOn(engine, await submit(engine, account, hook), 'finalizing');
     const ended = await finish(engine, job, SUCCEEDED, { fence: job.fence });
