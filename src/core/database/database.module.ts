@@ -6,6 +6,7 @@ import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nes
 import type { Client, Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { BrokenConnections } from './broken-connections';
 import { createDataSource } from './data-source';
 import { createFailoverClient } from './failover-client';
 import { createMoneyPool, MONEY_POOL } from './money-pool';
@@ -15,24 +16,21 @@ import { reportMissingLimits } from './role-limits';
 
 const logger = new Logger('Database');
 
-/** Without a listener a broken idle connection would end the process; the pool replaces it by itself. */
-const onPoolError = (error: Error) =>
-  logger.warn({ event: 'database_connection_broke', message: 'an idle connection broke', err: error });
-
 /** The class of all connections to the primary. */
 const PRIMARY_CLIENT = Symbol('PrimaryClient');
 
 @Global()
 @Module({
   providers: [
+    BrokenConnections,
     { provide: PRIMARY_CLIENT, useFactory: createFailoverClient },
     {
       provide: DataSource,
-      inject: [APP_CONFIG, PRIMARY_CLIENT],
-      useFactory: async (config: AppConfig, client: typeof Client) => {
+      inject: [APP_CONFIG, PRIMARY_CLIENT, BrokenConnections],
+      useFactory: async (config: AppConfig, client: typeof Client, broken: BrokenConnections) => {
         const isPooled = config.databaseDirectUrl !== null;
         const { poolSize } = config.database;
-        const settings = { url: requireUrl(config), poolSize, isPooled, client, onPoolError };
+        const settings = { url: requireUrl(config), poolSize, isPooled, client, onPoolError: broken.report };
         const dataSource = await onceReachable(() => createDataSource(settings).initialize());
         if (isPooled) await reportMissingLimits(dataSource, logger);
         return dataSource;
@@ -48,13 +46,13 @@ const PRIMARY_CLIENT = Symbol('PrimaryClient');
     },
     {
       provide: MONEY_POOL,
-      inject: [APP_CONFIG, PRIMARY_CLIENT],
-      useFactory: (config: AppConfig, client: typeof Client) =>
+      inject: [APP_CONFIG, PRIMARY_CLIENT, BrokenConnections],
+      useFactory: (config: AppConfig, client: typeof Client, broken: BrokenConnections) =>
         createMoneyPool({
           url: config.databaseDirectUrl ?? requireUrl(config),
           poolSize: config.database.moneyPoolSize,
           client,
-          onPoolError,
+          onPoolError: broken.report,
         }),
     },
   ],
@@ -64,9 +62,11 @@ export class DatabaseModule implements OnApplicationShutdown {
   constructor(
     private readonly dataSource: DataSource,
     @Inject(MONEY_POOL) private readonly moneyPool: Pool,
+    private readonly brokenConnections: BrokenConnections,
   ) {}
 
   async onApplicationShutdown(): Promise<void> {
+    this.brokenConnections.close();
     await Promise.all([this.moneyPool.end(), this.dataSource.destroy()]);
   }
 }
