@@ -47,6 +47,9 @@ export class RedisProcess {
 async function launch(port: number): Promise<{ child: ChildProcess; port: number }> {
   const child = fork(PROGRAM, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   child.send({ port, password: PASSWORD });
-  const [address] = (await once(child, 'message')) as [{ port: number }];
+  const address = await new Promise<{ port: number }>((resolve, reject) => {
+    child.once('message', resolve);
+    child.once('exit', (code) => reject(new Error(`${PROGRAM} ended with ${code}: has it been built?`)));
+  });
   return { child, port: address.port };
 }
