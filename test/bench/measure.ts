@@ -50,6 +50,7 @@ export async function measure(bench: Bench, mode: Mode): Promise<readonly Round[
   const { options, floor, subject } = bench;
   for (const target of [floor, subject]) {
     await warmUp(bench, target, mode);
+    await runPhase(bench, target, openJob(options, target, mode, options.openMs / 5));
   }
   const rounds: Round[] = [];
   for (let index = 0; index < options.rounds; index += 1) {
@@ -84,10 +85,10 @@ async function measureBoth(
   return { floor: await run(bench.floor), subject };
 }
 
+/** Loads a target in a closed loop before its first round. */
 export async function warmUp(bench: Bench, target: Target, mode: Mode): Promise<void> {
   const { durationMs, callers } = bench.options.warmUp[mode];
-  await bench.runLoad({ ...commonJob(target, mode), durationMs, loop: { kind: 'closed', callers } });
-  await bench.runLoad(openJob(bench.options, target, mode, durationMs / 4));
+  await runPhase(bench, target, { ...commonJob(target, mode), durationMs, loop: { kind: 'closed', callers } });
 }
 
 /** Runs one load job and measures its cost. */

@@ -80,11 +80,16 @@ export function readOptions(args: readonly string[]): BenchOptions {
   const quick = values.quick;
   const rate = (byDefault: number): number => positive('rps', values.rps ?? String(byDefault));
   const callers = (byDefault: number): number => positive('callers', values.callers ?? String(byDefault));
+  const warmUp = (durationMs: number, count: number): WarmUp => ({
+    durationMs: quick ? 500 : durationMs,
+    callers: count,
+  });
   const minutes = values['soak-minutes'];
   return {
     modes: readModes(values.only),
     rounds: positive('rounds', values.rounds ?? (quick ? '1' : '9')),
-    warmUp: readWarmUp(quick),
+    // Streams are paced: with the callers of a round, 4 s would be only 440 of them.
+    warmUp: { 'non-stream': warmUp(4_000, callers(64)), stream: warmUp(15_000, 4 * callers(64)) },
     closedMs: quick ? 1_000 : 3_000,
     openMs: quick ? 1_000 : 5_000,
     callers: { 'non-stream': callers(64), stream: callers(64) },
@@ -95,14 +100,6 @@ export function readOptions(args: readonly string[]): BenchOptions {
     soak: minutes === undefined ? null : { minutes: positive('soak-minutes', minutes), perSecond: rate(200) },
     against: readPeers(values.against),
     jsonFile: values.json ?? null,
-  };
-}
-
-/** Streams are paced: with the callers of a round, 4 s would be only 440 of them. */
-function readWarmUp(quick: boolean): BenchOptions['warmUp'] {
-  return {
-    'non-stream': { durationMs: quick ? 500 : 4_000, callers: 64 },
-    stream: { durationMs: quick ? 500 : 15_000, callers: 256 },
   };
 }
 
