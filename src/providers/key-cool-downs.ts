@@ -10,19 +10,15 @@ export type CoolDownListener = (id: string, forMs: number) => void;
 /** How long the keys of provider instances are not to be used, as this process knows it. `routing` shares it. */
 @Injectable()
 export class KeyCoolDowns {
+  /** Cool-downs that were ended early, here or elsewhere: states that were read before are obsolete. */
+  endings = 0;
   private readonly endsAtMs = new Map<string, number>();
   private listener: CoolDownListener = () => undefined;
-  private ended = 0;
 
   constructor(@Inject(CLOCK) private readonly clock: Clock) {}
 
   onChange(listener: CoolDownListener): void {
     this.listener = listener;
-  }
-
-  /** How many cool-downs were ended early, here or elsewhere: states read before such a change are obsolete. */
-  get changes(): number {
-    return this.ended;
   }
 
   /** Milliseconds until the key may be used; 0: now. */
@@ -47,7 +43,7 @@ export class KeyCoolDowns {
   /** Of another process, or known already; 0 ms: it has ended. */
   learn(id: string, forMs: number): void {
     if (forMs === 0) {
-      this.ended++;
+      this.endings++;
       this.endsAtMs.delete(id);
       return;
     }

@@ -213,12 +213,12 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
 
   private async catchUp(): Promise<void> {
     const before = new Map(Array.from(this.deployments.values(), ({ id, changes }) => [id, changes]));
-    const keyChanges = this.keys.changes;
+    const { endings } = this.keys;
     const read = await this.sharing.read();
     // What has changed here meanwhile may be newer than what was read.
     const isCurrent = ({ kind, id }: HealthNews): boolean =>
       kind === 'key'
-        ? this.keys.changes === keyChanges
+        ? this.keys.endings === endings
         : (this.deployments.get(id)?.changes ?? 0) === (before.get(id) ?? 0);
     for (const news of read.filter(isCurrent)) this.handleNews(news);
   }
