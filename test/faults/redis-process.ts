@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
+import { firstMessage } from '../../src/core/embedded/process-control';
 
 const PROGRAM = resolve(__dirname, '../../dist/src/core/embedded/redis-process.js');
 const PASSWORD = 'only-for-tests';
@@ -47,9 +48,6 @@ export class RedisProcess {
 async function launch(port: number): Promise<{ child: ChildProcess; port: number }> {
   const child = fork(PROGRAM, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   child.send({ port, password: PASSWORD });
-  const address = await new Promise<{ port: number }>((resolve, reject) => {
-    child.once('message', resolve);
-    child.once('exit', (code) => reject(new Error(`${PROGRAM} ended with ${code}: has it been built?`)));
-  });
+  const address = await firstMessage<{ port: number }>(child, `${PROGRAM} did not start: has it been built?`);
   return { child, port: address.port };
 }

@@ -5,6 +5,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { firstMessage } from '../../src/core/embedded/process-control';
 
 export interface TestServices {
   readonly databaseUrl: string;
@@ -20,12 +21,7 @@ export async function startTestServices(): Promise<TestServices> {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   servicesProcess = child;
-  const exited = once(child, 'exit').then(([code]) => {
-    throw new Error(`The embedded services for the tests ended with code ${code}`);
-  });
-  const [services] = await Promise.race([once(child, 'message') as Promise<[TestServices]>, exited]);
-  exited.catch(() => undefined);
-  return services;
+  return firstMessage<TestServices>(child, 'The embedded services for the tests did not start');
 }
 
 export async function stopTestServices(): Promise<void> {

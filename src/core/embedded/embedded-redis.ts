@@ -3,10 +3,10 @@
  * Memory only: the gateway tolerates the loss of all Redis data.
  */
 import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { firstMessage } from './process-control';
 import { type EmbeddedServer, SupervisedProcess } from './supervised-process';
 
 export interface EmbeddedRedisSettings {
@@ -45,12 +45,9 @@ async function launch(
   const log = openSync(join(dataDir, 'redis.log'), 'a', 0o600);
   const child = fork(require.resolve('./redis-process'), { detached: true, stdio: ['ignore', log, log, 'ipc'] });
   closeSync(log);
-  const failed = once(child, 'exit').then(() => {
-    throw new Error(`The embedded Redis server did not start; see ${join(dataDir, 'redis.log')}`);
-  });
-  failed.catch(() => undefined);
   child.send({ port, password });
-  const [address] = (await Promise.race([once(child, 'message'), failed])) as [{ port: number }];
+  const failure = `The embedded Redis server did not start; see ${join(dataDir, 'redis.log')}`;
+  const address = await firstMessage<{ port: number }>(child, failure);
   child.unref();
   child.channel?.unref();
   return { child, address };

@@ -1,8 +1,16 @@
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 20;
+
+/** What a child process sends first, once it is ready. @throws Error with this message if the process exits before */
+export function firstMessage<Message>(child: ChildProcess, failure: string): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as Message));
+    child.once('exit', (code, signal) => reject(new Error(`${failure} (${signal ?? `exit code ${code}`})`)));
+  });
+}
 
 /** A signal, and how long to wait for its effect, in milliseconds. */
 export type EndStep = readonly [NodeJS.Signals, number];
