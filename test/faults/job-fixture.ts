@@ -83,8 +83,12 @@ export class JobFixture {
     private readonly environment: Readonly<Record<string, string>>,
   ) {}
 
-  /** With a gateway that runs no worker. */
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<JobFixture> {
+  /**
+   * With a gateway that runs no worker.
+   *
+   * @param build folder of another version's build, which the gateway runs
+   */
+  static async start(settings: Readonly<Record<string, string>> = {}, build?: string): Promise<JobFixture> {
     const database = await createTestDatabase();
     const redis = await RedisProcess.start();
     const operator = await Operator.connect(database.url);
@@ -94,18 +98,21 @@ export class JobFixture {
       databaseUrl: database.url,
       redisUrl: redis.url,
       dataDir: data.path,
+      ...(build !== undefined && { build }),
       environment: { WORKER: 'none', ...environment },
     });
     const customer = await operator.customer();
     return new JobFixture(database, redis, operator, customer, gateway, data, environment);
   }
 
-  startWorker(environment: Readonly<Record<string, string>> = {}): Promise<WorkerProcess> {
+  /** @param build folder of another version's build */
+  startWorker(environment: Readonly<Record<string, string>> = {}, build?: string): Promise<WorkerProcess> {
     const { database, redis, data } = this;
     return WorkerProcess.start({
       databaseUrl: database.url,
       redisUrl: redis.url,
       dataDir: data.path,
+      ...(build !== undefined && { build }),
       environment: { ...this.environment, ...environment },
     });
   }

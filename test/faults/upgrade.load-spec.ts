@@ -8,8 +8,10 @@ import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { createDataDirectory, GatewayProcess } from '../harness/gateway-process';
 import { NGINX_IS_INSTALLED, type RunningNginx, startBalancer } from '../harness/nginx';
 import { createTestRedis } from '../harness/redis';
+import { endWorkers } from '../harness/worker-process';
 import { chatBody, ChatLoad, reasonsOf, summarize } from './chat-load';
 import { report, until } from './figures';
+import { allSucceeded, JobFixture } from './job-fixture';
 import { Operator } from './operator';
 
 const { PREVIOUS_BUILD } = process.env;
@@ -18,6 +20,10 @@ const STREAM_EVERY = 5;
 const PHASE_MS = 10_000;
 /** Of all requests; each can be sent again. */
 const MAX_REFUSED_SHARE = 0.01;
+/** Submitted in each of the three phases of an upgrade. */
+const JOBS = 20;
+/** The last jobs of a phase end long after its processes were replaced. */
+const JOB_STEP_MS = 500;
 
 const runs = NGINX_IS_INSTALLED && PREVIOUS_BUILD !== undefined;
 (runs ? describe : describe.skip)('an upgrade under load (needs nginx and PREVIOUS_BUILD)', () => {
@@ -61,8 +67,7 @@ const runs = NGINX_IS_INSTALLED && PREVIOUS_BUILD !== undefined;
     await delay(PHASE_MS);
     const [previous] = gateways as [GatewayProcess, GatewayProcess];
     expect(await previous.stop()).toEqual({ code: 0, signal: null });
-    const { build: _previous, ...settings } = previous.settings;
-    await GatewayProcess.start({ ...settings, port: previous.port });
+    await startThisVersion(previous);
     await delay(PHASE_MS / 2);
     const exchanges = await load.stop();
 
@@ -79,3 +84,41 @@ const runs = NGINX_IS_INSTALLED && PREVIOUS_BUILD !== undefined;
     expect(await operator.violations()).toEqual([]);
   }, 300_000);
 });
+
+(PREVIOUS_BUILD === undefined ? describe.skip : describe)('jobs during an upgrade (needs PREVIOUS_BUILD)', () => {
+  let fixture: JobFixture;
+
+  beforeAll(async () => {
+    fixture = await JobFixture.start({ MIGRATE_ON_START: 'false' }, PREVIOUS_BUILD);
+  });
+  afterAll(async () => {
+    await endWorkers();
+    await fixture.stop();
+  });
+
+  it('are submitted and charged once, by gateways and workers of both versions', async () => {
+    const submit = (): Promise<string[]> =>
+      fixture.submitMany(JOBS, (index) => `queued=0 run=${(index + 1) * JOB_STEP_MS}ms`);
+    const previousWorker = await fixture.startWorker({}, PREVIOUS_BUILD);
+    const jobs = await submit();
+    await fixture.startWorker();
+    jobs.push(...(await submit()));
+    expect(await fixture.gateway.stop()).toEqual({ code: 0, signal: null });
+    await startThisVersion(fixture.gateway);
+    jobs.push(...(await submit()));
+    await fixture.allSubmitted(jobs);
+    const { succeeded: ended = 0 } = await fixture.census(jobs);
+    expect(await previousWorker.stop()).toEqual({ code: 0, signal: null });
+    await fixture.allEnded(jobs, 60_000);
+
+    report('jobs during an upgrade', { jobs: jobs.length, beforeTheWorkerStopped: ended });
+    expect(ended).toBeLessThan(2 * JOBS);
+    expect(await fixture.accounts(jobs)).toEqual(allSucceeded(jobs.length));
+  }, 300_000);
+});
+
+/** Replaces a stopped gateway of the previous version, on its port. */
+function startThisVersion({ settings, port }: GatewayProcess): Promise<GatewayProcess> {
+  const { build: _previous, ...shared } = settings;
+  return GatewayProcess.start({ ...shared, port });
+}

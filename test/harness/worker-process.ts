@@ -1,6 +1,6 @@
 /** A job worker as operators run it: `node dist/src/worker.js` from the build of `npm test`. */
 import { tmpdir } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { COMPILE_CACHE, DATABASE_WAS_LATE, type ExitStatus, ManagedChild } from './child-process';
 import { TEST_PEPPER } from './gateway-process';
@@ -11,10 +11,12 @@ export interface WorkerProcessSettings {
   readonly redisUrl: string;
   /** Shared with the gateway: outputs and secrets are in it. */
   readonly dataDir: string;
+  /** The folder of another version's build; default: `dist` of this one. */
+  readonly build?: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-const PROGRAM = resolve(__dirname, '../../dist/src/worker.js');
+const BUILD = resolve(__dirname, '../../dist');
 const ADDRESS = /answers probes on (http:\/\/\S+)/;
 const READY_WITHIN_MS = 100_000;
 const POLL_MS = 20;
@@ -34,10 +36,10 @@ export class WorkerProcess {
 
   /** Starts the process and waits until it is ready. */
   static async start(settings: WorkerProcessSettings): Promise<WorkerProcess> {
-    const { databaseUrl, redisUrl, dataDir, environment } = settings;
+    const { databaseUrl, redisUrl, dataDir, build = BUILD, environment } = settings;
     const child = new ManagedChild({
       command: process.execPath,
-      args: ['--enable-source-maps', PROGRAM],
+      args: ['--enable-source-maps', join(build, 'src/worker.js')],
       options: {
         cwd: tmpdir(),
         env: {
