@@ -93,7 +93,8 @@ function reportTarget(rounds: readonly TargetRound[]): TargetReport {
 /** A short summary; the JSON has the rest. */
 export function describeMode(mode: Mode, perSecond: number, report: ModeReport): string {
   const { floor, subject } = report;
-  const cpu = Object.entries(subject.cpuMicrosPerRequest)
+  const forwarder = floor.cpuMicrosPerRequest['forwarder'];
+  const cpu = Object.entries({ ...subject.cpuMicrosPerRequest, forwarder })
     .map(([name, micros]) => `${name} ${micros}`)
     .join(', ');
   return [
