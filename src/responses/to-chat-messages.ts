@@ -173,7 +173,9 @@ function toContent(content: unknown): unknown {
 
 function asText(parts: readonly unknown[]): unknown {
   const [first] = parts;
-  return parts.length === 1 && isPart(first) && first['type'] === 'text' ? first['text'] : parts;
+  if (parts.length > 1 || !isPart(first) || first['type'] !== 'text') return parts;
+  // Anything but a string stays a part, whose validation names it.
+  return typeof first['text'] === 'string' ? first['text'] : parts;
 }
 
 /** Leaves chat parts, which are also accepted, and unknown parts, which chat validation rejects, unchanged. */

@@ -132,7 +132,26 @@ describe('chat validation errors are reported with paths of the request', () => 
       { input: [{ role: 'user', content: [{ type: 'input_video' }] }] },
       'input[0].content[0].type',
     ],
-    ['a part without text', { input: [{ role: 'user', content: [{ type: 'input_text' }] }] }, 'input[0].content'],
+    [
+      'a part without text',
+      { input: [{ role: 'user', content: [{ type: 'input_text' }] }] },
+      'input[0].content[0].text',
+    ],
+    [
+      'a part whose text is a list of parts',
+      { input: [{ role: 'user', content: [{ type: 'input_text', text: [{ type: 'text', text: 'a' }] }] }] },
+      'input[0].content[0].text',
+    ],
+    [
+      'a part of an answer without text',
+      { input: [{ role: 'assistant', content: [{ type: 'output_text' }] }, user] },
+      'input[0].content[0].text',
+    ],
+    [
+      'a part of a result without text',
+      { input: [user, call('1'), { ...result('1'), output: [{ type: 'input_text' }] }] },
+      'input[2].output[0].text',
+    ],
     [
       'one of several parts without text',
       {
