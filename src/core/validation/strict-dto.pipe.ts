@@ -1,7 +1,7 @@
 import { type ArgumentMetadata, ValidationPipe } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import { GatewayError } from '../errors/gateway-error';
-import { SHOWN_KEY_LENGTH } from './nested';
+import { type DtoClass, nestedShapeOf, SHOWN_KEY_LENGTH } from './nested';
 import type { ValidationIssue } from './validation-issues';
 
 /** Context of a rule with `each`: its issue names the first item that is not accepted. */
@@ -28,6 +28,7 @@ class StrictDtoPipe extends ValidationPipe {
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     // The stock pipe takes a missing body for an empty object.
     if (metadata.type === 'body') assertJsonObject(value);
+    assertNoInheritedNames(value, metadata.metatype as DtoClass);
     return super.transform(value, metadata);
   }
 }
@@ -44,8 +45,26 @@ function assertJsonObject(body: unknown): void {
   }
 }
 
+/**
+ * Refuses fields like `constructor`. The libraries do not: class-transformer skips two of these names, and class-validator
+ * finds them all declared, because it looks names up in a plain object.
+ */
+function assertNoInheritedNames(value: unknown, dto: DtoClass, path = ''): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, field] of Object.entries(value)) {
+    if (name in Object.prototype) throw toRefusal([unknownField(`${path}${name}`, name)]);
+    const shape = nestedShapeOf(dto, name);
+    if (shape === undefined || !('type' in shape)) continue;
+    if (!Array.isArray(field)) assertNoInheritedNames(field, shape.type, `${path}${name}.`);
+    else field.forEach((item, index) => assertNoInheritedNames(item, shape.type, `${path}${name}[${index}].`));
+  }
+}
+
 function toGatewayError(errors: readonly ValidationError[]): GatewayError {
-  const issues = errors.map((error) => toIssue(error));
+  return toRefusal(errors.map((error) => toIssue(error)));
+}
+
+function toRefusal(issues: readonly ValidationIssue[]): GatewayError {
   const [first] = issues;
   return new GatewayError('validation_failed', first?.message ?? 'The request is invalid.', {
     param: first?.param === '' ? undefined : first?.param,
@@ -62,8 +81,12 @@ function toIssue(error: ValidationError, path = ''): ValidationIssue {
   const [nested] = children;
   if (nested !== undefined) return toIssue(nested, param);
   const [[rule, message] = ['', `${name} is invalid`]] = Object.entries(constraints);
-  if (rule === 'whitelistValidation') return { param, message: `${name} is not a known field` };
+  if (rule === 'whitelistValidation') return unknownField(param, name);
   const context = contexts[rule] as EachContext | undefined;
   if (context === undefined || !Array.isArray(value)) return { param, message };
   return { param: `${param}[${value.findIndex((item) => !context.acceptsItem(item))}]`, message };
+}
+
+function unknownField(param: string, name: string): ValidationIssue {
+  return { param, message: `${name} is not a known field` };
 }
