@@ -57,9 +57,10 @@ export class ImageInputs {
     return verifyImage(bytes, param);
   }
 
-  /** @throws GatewayError `validation_failed` with `param` unless it is an image of the same size as the one to edit. */
+  /** @throws GatewayError `validation_failed` with `param` unless it is a PNG image of the same size as the one to edit. */
   maskFromFile(file: FormFile, param: string, edited: ImageInput): ImageInput {
     const mask = this.fromFile(file, param);
+    if (mask.contentType !== 'image/png') throw refused(`${param} must be a PNG image.`, param);
     const [size, expected] = [sizeOf(mask), sizeOf(edited)];
     if (size === expected) return mask;
     throw refused(`${param} must be as large as the image to edit: ${expected} pixels, not ${size}.`, param);

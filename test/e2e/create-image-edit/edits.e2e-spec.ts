@@ -148,12 +148,15 @@ describe('a mask for a model that takes them in black and white', () => {
 
 describe('400 validation_failed names the field', () => {
   const text = new Blob(['no image'], { type: 'image/png' });
+  /** The first bytes of an image of one pixel. */
+  const GIF = Buffer.from('GIF89a\x01\x00\x01\x00\x00\x00\x00', 'latin1');
 
   it.each<[string, Parameters<typeof formWith>[0], string]>([
     ['no image', { image: undefined }, 'image'],
     ['an invalid image', { image: text }, 'image'],
     ['one invalid image among several', { image: [png(1), text] }, 'image[1]'],
     ['an invalid mask', { mask: text }, 'mask'],
+    ['a mask that is no PNG', { mask: blob(GIF) }, 'mask'],
     ['a mask of another size', { mask: blob(pngFile({ width: 1, height: 2, type: 0 }, [[0], [0]])) }, 'mask'],
     ['a mask for a model without masks', { model: 'local/unmasked', mask: png(2) }, 'mask'],
     ['a model that does not edit', { model: 'local/plain' }, 'model'],
