@@ -56,14 +56,20 @@ export class PaymentEventService {
   ) {}
 
   /**
-   * Processes a raw event. Events of unknown purchases are acknowledged, so that the provider stops sending them.
+   * Processes a raw event and returns what it changed. Events of unknown purchases are acknowledged, so that the provider
+   * stops sending them.
    * @throws GatewayError `not_configured`; `validation_failed` for an invalid signature.
    */
-  async receive(name: PaymentProviderName, rawBody: Buffer, headers: EventHeaders, actor: Actor): Promise<void> {
+  async receive(
+    name: PaymentProviderName,
+    rawBody: Buffer,
+    headers: EventHeaders,
+    actor: Actor,
+  ): Promise<PaymentOutcome> {
     const event = await this.providers.require(name).readEvent(rawBody, headers);
     const { fact } = event;
-    if (fact === null) return;
-    await this.limitConnections(() =>
+    if (fact === null) return 'nothing';
+    return this.limitConnections(() =>
       this.dataSource.transaction((manager) => this.apply(manager, name, event, fact, actor)),
     );
   }
@@ -82,16 +88,17 @@ export class PaymentEventService {
    */
   async payTestPurchase(id: string, actor: Actor): Promise<Purchase> {
     const purchase = await this.getTestPurchase(id);
-    if (purchase.state !== 'pending') {
-      throw new GatewayError('conflict', `This purchase is ${purchase.state} and cannot be paid.`);
-    }
+    if (purchase.state !== 'pending') throw notPayable(purchase);
     const event = this.providers.test?.pay({
       purchaseId: purchase.id,
       organizationId: purchase.organizationId,
       amountMicro: purchase.amountMicro,
     });
-    if (event !== undefined) await this.receive('test', event.rawBody, event.headers, actor);
-    return this.getTestPurchase(id);
+    const outcome = event && (await this.receive('test', event.rawBody, event.headers, actor));
+    const current = await this.getTestPurchase(id);
+    // A concurrent payment was faster.
+    if (outcome !== 'paid') throw notPayable(current);
+    return current;
   }
 
   private async apply(
@@ -100,7 +107,7 @@ export class PaymentEventService {
     event: PaymentEvent,
     fact: PaymentFact,
     actor: Actor,
-  ): Promise<void> {
+  ): Promise<PaymentOutcome> {
     await limitIdleTime(manager);
     if ('paymentReference' in fact) await lockPayment(manager, name, fact.paymentReference);
     if (fact.kind === 'refund') await persistRefund(manager, name, fact);
@@ -114,9 +121,9 @@ export class PaymentEventService {
         event_id: event.id,
         event_type: event.type,
       });
-      return;
+      return 'nothing';
     }
-    if (await isEventKnown(manager, name, event.id)) return;
+    if (await isEventKnown(manager, name, event.id)) return 'nothing';
     const now = new Date(this.clock.now());
     const { purchase: next, outcome } = await this.judge(manager, before, fact, now);
     if (next.state === 'paid' && before.state !== 'paid') await bookPayment(manager, next);
@@ -129,6 +136,7 @@ export class PaymentEventService {
     await savePurchase(manager, after);
     await insertEvent(manager, after, event, outcome, now);
     if (outcome !== 'nothing') await this.record(manager, before, after, outcome, actor);
+    return outcome;
   }
 
   private async judge(manager: EntityManager, before: Purchase, fact: PaymentFact, now: Date): Promise<AppliedFact> {
@@ -179,6 +187,10 @@ const LOCK_FREE_BALANCE = `
   SELECT (balance_micro - reserved_micro)::text AS free FROM organization_account WHERE organization_id = $1 FOR UPDATE`;
 
 /** Credits a payment once. */
+function notPayable({ state }: Purchase): GatewayError {
+  return new GatewayError('conflict', `This purchase is ${state} and cannot be paid.`);
+}
+
 async function bookPayment(manager: EntityManager, purchase: Purchase): Promise<void> {
   await post(manager, purchase.organizationId, 'topup', purchase.amountMicro, paymentReferenceOf(purchase));
 }

@@ -316,6 +316,12 @@ describe('the test provider', () => {
     expect((await client.call(client.path('/billing/ledger?kind=topup'))).json.data[0].reference).toMatch(/^test:/);
   });
 
+  it('accepts one of several concurrent payments of a purchase', async () => {
+    const { path } = await page();
+    const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await pay(path)).status));
+    expect(statuses.toSorted()).toEqual([200, 409, 409, 409]);
+  });
+
   it('returns buyers to the billing page of the organization, paid or not', async () => {
     const { id, path } = await page();
     const linksOf = async () =>
