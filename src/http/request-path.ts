@@ -60,7 +60,7 @@ export const GUARDS: GuardTypes = {
 /** The interceptors of every request, in order. */
 export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
   RequestIdInterceptor, //   X-Request-Id
-  BodyInterceptor, //        400, 413, 415, 503; asks the caller guards once more after a slow body
+  BodyInterceptor, //        415, 413, 503, 400; asks the caller guards once more after a slow body
   CostHeadersInterceptor, // sends the answer, with X-LLM-* and rate limit headers
   IdempotencyInterceptor, // 400: Idempotency-Key; marks replays
 ];

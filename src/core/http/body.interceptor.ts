@@ -72,6 +72,7 @@ export class BodyInterceptor implements NestInterceptor {
 
   /** A promise unless the body has arrived already and is small. */
   private read(request: FastifyRequest, { raw: response }: FastifyReply): unknown {
+    this.assertAccepted(request);
     const claim = this.claim(request, response);
     request.context.memory = claim;
     // HTTP/1.0 clients do not understand interim responses.
@@ -114,32 +115,38 @@ export class BodyInterceptor implements NestInterceptor {
     // The close event, which releases the claim, was emitted while a guard waited.
     if (request.raw.destroyed) throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
     const announcedBytes = Number(request.headers['content-length'] ?? 0);
-    const { form } = request.rules;
-    const maxJsonBytes = this.maxJsonBytesOf(request.rules);
-    const limitBytes = form === undefined ? maxJsonBytes : Math.max(this.maxJsonBytes, this.maxFormBytes);
-    // A body over the limit is not read.
-    const claim = this.budget.claim(announcedBytes > limitBytes ? 0 : announcedBytes, ownerOf(request));
+    const claim = this.budget.claim(announcedBytes, ownerOf(request));
     response.on('close', () => claim.release());
     return claim;
   }
 
+  /** @throws GatewayError what the headers alone rule out */
+  private assertAccepted({ mediaType, rules, raw: { headers } }: FastifyRequest): void {
+    const { form } = rules;
+    const isJson = mediaType === 'application/json' && (form === undefined || form.json === true);
+    const isForm = mediaType === 'multipart/form-data' && form !== undefined;
+    if (!isJson && !isForm) {
+      throw new GatewayError(
+        'unsupported_media_type',
+        'This endpoint does not accept the Content-Type of the request.',
+      );
+    }
+    const coding = headers['content-encoding'];
+    // No encoding is supported: a small compressed body can expand to gigabytes.
+    if (coding !== undefined && coding !== 'identity') {
+      throw new GatewayError('unsupported_media_type', 'A request body must be sent without a Content-Encoding.');
+    }
+    if (Number(headers['content-length']) > (isForm ? this.maxFormBytes : this.maxJsonBytesOf(rules))) throw tooLarge();
+  }
+
   private parse(request: FastifyRequest, claim: BodyClaim): unknown {
     const { form } = request.rules;
-    switch (request.mediaType) {
-      case 'application/json':
-        if (form !== undefined && form.json !== true) throw notAccepted();
-        return this.parseJson(request, claim);
-      case 'multipart/form-data':
-        if (form === undefined) throw notAccepted();
-        return this.parseForm(request, form, claim);
-      default:
-        throw notAccepted();
-    }
+    const isForm = form !== undefined && request.mediaType === 'multipart/form-data';
+    return isForm ? this.parseForm(request, form, claim) : this.parseJson(request, claim);
   }
 
   private parseJson(request: FastifyRequest, claim: BodyClaim): unknown {
     const limitBytes = this.maxJsonBytesOf(request.rules);
-    assertReadable(request.raw, limitBytes);
     const bytes = readBody(request.raw, limitBytes, claim);
     return bytes instanceof Promise
       ? bytes.then((read) => this.parseText(read, request, claim))
@@ -169,7 +176,6 @@ export class BodyInterceptor implements NestInterceptor {
     rules: FormRules,
     claim: BodyClaim,
   ): Promise<MultipartForm> {
-    assertReadable(raw, this.maxFormBytes);
     const parser = new FormParser(boundaryOf(headers['content-type'] ?? ''), rules);
     return new Promise((resolve, reject) => {
       readForm(raw, this.maxFormBytes, claim, parser, (error, form) =>
@@ -186,20 +192,6 @@ export class BodyInterceptor implements NestInterceptor {
 /** Whom the memory of the body is charged to. Callers without an account share one budget. */
 function ownerOf({ context, caller, rules }: FastifyRequest): string {
   return context.principal?.organizationId ?? caller?.userId ?? rules.session ?? 'public';
-}
-
-/** @throws GatewayError what the headers alone rule out. */
-function assertReadable({ headers }: IncomingMessage, limitBytes: number): void {
-  const coding = headers['content-encoding'];
-  // No encoding is supported: a small compressed body can expand to gigabytes.
-  if (coding !== undefined && coding !== 'identity') {
-    throw new GatewayError('unsupported_media_type', 'A request body must be sent without a Content-Encoding.');
-  }
-  if (Number(headers['content-length']) > limitBytes) throw tooLarge();
-}
-
-function notAccepted(): GatewayError {
-  return new GatewayError('unsupported_media_type', 'This endpoint does not accept the Content-Type of the request.');
 }
 
 /**

@@ -102,6 +102,16 @@ describe('broken connections', () => {
     expect(first.toString('latin1')).toMatch(/^HTTP\/1\.1 401 [^]*\r\nconnection: close\r\n/i);
   });
 
+  it.each([
+    ['413', 'Content-Type: application/json', 11 * 1_048_576],
+    ['415', 'Content-Type: text/plain', 1_000],
+  ])('answers %s without asking for a body that the headers rule out', async (status, contentType, bytes) => {
+    const fields = ['Host: gateway', `Authorization: Bearer ${customer.key}`, contentType, `Content-Length: ${bytes}`];
+    const head = `POST /v1/chat/completions HTTP/1.1\r\n${fields.join('\r\n')}\r\nExpect: 100-continue\r\n\r\n`;
+    const [first] = (await once(await open(head), 'data')) as [Buffer];
+    expect(first.toString('latin1')).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
   it('sends no 100 Continue to an HTTP/1.0 client, which would take it for the response', async () => {
     const body = JSON.stringify({ model: 'mock/none', messages: [{ role: 'user', content: 'Hello' }] });
     const head = request(body, `Authorization: Bearer ${customer.key}`, 'Expect: 100-continue');
