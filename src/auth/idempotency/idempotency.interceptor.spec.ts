@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Injectable, Post, Req } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Injectable, Logger, Post, Req } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
@@ -93,6 +93,7 @@ beforeAll(async () => {
   await app.init();
 });
 
+afterEach(() => jest.restoreAllMocks());
 afterAll(() => app.close());
 
 function post(path: string, key?: string) {
@@ -123,6 +124,12 @@ it('returns internal_error with outcome_unknown for a stored failure', async () 
   expect(reply.json()).toMatchObject({
     error: { code: 'internal_error', details: { reason: 'outcome_unknown' } },
   });
+});
+
+it('logs no failure again that it replays', async () => {
+  const log = jest.spyOn(Logger.prototype, 'error');
+  await post('/unknown', 'abc');
+  expect(log).not.toHaveBeenCalled();
 });
 
 it('does not mark a first response', async () => {

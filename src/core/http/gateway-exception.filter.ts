@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors/gateway-error';
@@ -31,7 +32,8 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
   const requestId = toRequestId(request.id);
   // Requests with an undecodable path and worker probes have no context.
   const context = request.context as RequestContext | undefined;
-  if (error.code === 'internal_error') {
+  // The first request of a replayed failure has logged it.
+  if (error.code === 'internal_error' && !reply.hasHeader('idempotent-replayed')) {
     logger.error({
       event: 'unexpected_failure',
       message: 'unexpected failure',
@@ -67,7 +69,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
 /** Translates framework errors; unknown errors become `internal_error` without details. */
 function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
-  if (isDatabaseUnavailable(thrown)) {
+  if (isDatabaseUnavailable(thrown) || isServerLost(thrown)) {
     return new GatewayError('service_unavailable', 'The database is unavailable. Retry shortly.', {
       retryAfterSeconds: 1,
       cause: thrown,
@@ -92,6 +94,14 @@ function toGatewayError(thrown: unknown): GatewayError {
     return new GatewayError('not_found', 'There is no such endpoint.');
   }
   return GatewayError.unexpected(thrown);
+}
+
+/**
+ * Whether a connection to a server broke, such as that of PostgreSQL while it opens. The error of a broken connection of
+ * the client has the same code, but names no system call.
+ */
+function isServerLost(thrown: unknown): boolean {
+  return frameworkCode(thrown) === 'ECONNRESET' && types.isNativeError(thrown) && 'syscall' in thrown;
 }
 
 /** Fastify's error code, also when Nest has wrapped the error. */
