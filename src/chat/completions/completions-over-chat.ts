@@ -162,7 +162,7 @@ interface RatedToken {
 }
 
 interface ChosenToken extends RatedToken {
-  readonly top_logprobs?: readonly RatedToken[];
+  readonly top_logprobs?: unknown;
 }
 
 /**
@@ -170,14 +170,15 @@ interface ChosenToken extends RatedToken {
  * @param startOffset start of their text
  */
 function toCompletionLogprobs(logprobs: unknown, startOffset: number): CompletionLogprobs | null {
-  const { content } = (logprobs ?? {}) as { readonly content?: readonly ChosenToken[] | null };
-  if (!Array.isArray(content) || content.length === 0) return null;
-  const tokens = content as readonly ChosenToken[];
+  const { content } = (logprobs ?? {}) as { readonly content?: unknown };
+  const tokens = ratedTokens<ChosenToken>(content);
+  if (tokens.length === 0) return null;
+  const alternatives = tokens.map(({ top_logprobs: top }) => ratedTokens(top));
   let offset = startOffset;
   return {
     tokens: tokens.map(({ token }) => token),
     token_logprobs: tokens.map(({ logprob }) => logprob),
-    top_logprobs: tokens.some(({ top_logprobs: top = [] }) => top.length > 0) ? tokens.map(alternatives) : null,
+    top_logprobs: alternatives.some(({ length }) => length > 0) ? alternatives.map(toRecord) : null,
     text_offset: tokens.map(({ token }) => {
       const start = offset;
       offset += token.length;
@@ -186,8 +187,14 @@ function toCompletionLogprobs(logprobs: unknown, startOffset: number): Completio
   };
 }
 
-function alternatives({ top_logprobs: top = [] }: ChosenToken): Record<string, number> {
-  return Object.fromEntries(top.map(({ token, logprob }) => [token, logprob]));
+/** The well-formed ones: upstreams also send `null` for a list without entries. */
+function ratedTokens<Token extends RatedToken>(list: unknown): readonly Token[] {
+  if (!Array.isArray(list)) return [];
+  return list.filter((each): each is Token => typeof each?.token === 'string' && typeof each.logprob === 'number');
+}
+
+function toRecord(tokens: readonly RatedToken[]): Record<string, number> {
+  return Object.fromEntries(tokens.map(({ token, logprob }) => [token, logprob]));
 }
 
 /** The completion id for a response in either format. */

@@ -163,4 +163,17 @@ describe('CompletionsOverChat', () => {
       expect(offsets).toEqual(lists['text_offset']);
     },
   );
+
+  it('leaves out log probabilities that are not well-formed', async () => {
+    const content = [{ token: 'a', logprob: -1, top_logprobs: null }, null, { logprob: -1 }];
+    const choice = { message: { content: 'a' }, logprobs: { content }, finish_reason: 'stop' };
+    const chat = { complete: async () => ({ body: { id: 'chatcmpl-1', choices: [choice] }, usage: null }) };
+    const { body } = await new CompletionsOverChat(chat as unknown as ChatProvider).complete(request(), providerCall());
+    expect(body.choices[0].logprobs).toEqual({
+      tokens: ['a'],
+      token_logprobs: [-1],
+      top_logprobs: null,
+      text_offset: [0],
+    });
+  });
 });

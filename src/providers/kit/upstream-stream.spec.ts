@@ -44,6 +44,22 @@ it('passes on all output, then waits for the translator to finish before it ends
   expect(finish).toHaveBeenCalledTimes(1);
 });
 
+it('fails alone when its sink throws', async () => {
+  const { upstream, opened } = start();
+  upstream.begin().data(event('one'));
+  const failure = new Error('cannot be rendered');
+  const write = jest
+    .fn()
+    .mockReturnValueOnce(true)
+    .mockImplementation(() => {
+      throw failure;
+    });
+  const piped = (await opened).pipe({ write, drained: () => Promise.resolve() });
+  upstream.data(event('two'));
+  await expect(piped).rejects.toBe(failure);
+  expect(upstream.aborted).toBe(true);
+});
+
 it('does not finish the translator of an interrupted answer', async () => {
   const { upstream, opened, finish } = start();
   upstream.begin().data(event('one')).end();

@@ -175,7 +175,16 @@ export class StreamRelay<Output> {
     });
   }
 
+  /** Runs outside of any promise: what a sink throws must end its own stream, not the process. */
   private readonly flush = (): void => {
+    try {
+      this.deliver();
+    } catch (error) {
+      this.abandon(error);
+    }
+  };
+
+  private deliver(): void {
     this.flushScheduled = false;
     if (this.sink === null || this.sinkIsFull) return;
     if (this.waiting.length > 0 && !this.writeWaiting(this.sink)) {
@@ -186,7 +195,7 @@ export class StreamRelay<Output> {
     if (this.outcome === 'ended') this.piping.resolve();
     else this.piping.reject(this.outcome);
     this.piping = null;
-  };
+  }
 
   private writeWaiting(sink: StreamSink<Output>): boolean {
     const [first] = this.waiting;
