@@ -43,7 +43,7 @@ export class RequestPaths {
   }
 
   /** Translates the path in a provider error, which refers to the chat request. */
-  translateError(error: unknown): unknown {
+  translateError<Thrown>(error: Thrown): Thrown | GatewayError {
     if (!(error instanceof GatewayError) || error.param === undefined) return error;
     const { param, message } = this.translate({ param: error.param, message: error.message });
     if (param === error.param) return error;

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Answer } from '../core/http/answer';
+import { type Answer, EventStream } from '../core/http/answer';
 import { ChatInference } from '../chat/chat.service';
 import { CLOCK, type Clock } from '../core/time/clock';
 import type { RequestContext } from '../core/types/request-context';
@@ -7,6 +7,7 @@ import type { ExplainedRequest } from '../inference/explanation.types';
 import type { Candidate } from '../inference/inference.types';
 import { toClientError } from '../inference/provider-failure';
 import type { ResponseRequestDto } from './dto/response-request.dto';
+import type { RequestPaths } from './request-paths';
 import { ResponseFormat } from './response-format';
 import { toChatRequest } from './to-chat-request';
 
@@ -24,7 +25,8 @@ export class ResponsesService {
     const { chat, paths } = toChatRequest(body);
     const format = new ResponseFormat(body, context.requestId, this.clock);
     try {
-      return await this.inference.answer({ operation: OPERATION, body, chat, context, format });
+      const answer = await this.inference.answer({ operation: OPERATION, body, chat, context, format });
+      return answer instanceof EventStream ? withPaths(answer, paths) : answer;
     } catch (error) {
       throw paths.translateError(error);
     }
@@ -46,4 +48,16 @@ export class ResponsesService {
       assertSupportedBy: (candidate: Candidate) => withOwnPaths(() => described.assertSupportedBy?.(candidate)),
     };
   }
+}
+
+/** A stream calls its provider while it is sent, so its refusals come then. */
+function withPaths({ produce, billed, failureEvents }: EventStream, paths: RequestPaths): EventStream {
+  return new EventStream(
+    (output) =>
+      produce(output).catch((error: unknown) => {
+        throw paths.translateError(error);
+      }),
+    billed,
+    (failure) => failureEvents(paths.translateError(failure)),
+  );
 }
