@@ -125,6 +125,19 @@ describe('BatchQueue', () => {
     ]);
   });
 
+  it('abandons no isolated operation that has been answered', async () => {
+    const onAbandoned = jest.fn();
+    const { time, executor, queue } = setUp({ onAbandoned });
+    const [first, second] = ['a', 'b'].map((each) => queue.push(each));
+    (await executor.batch(1)).fail(databaseError('22P05'));
+    (await executor.batch(2)).answer();
+    expect(await first).toBe('a!');
+    await executor.batch(3);
+    time.nowMs = 2_001;
+    await expect(second).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(onAbandoned.mock.calls).toEqual([['b']]);
+  });
+
   it('executes the fallback of a refused operation', async () => {
     const { queue } = setUp({
       fallbackFor: (operation) => (operation === 'bad' ? 'good' : null),

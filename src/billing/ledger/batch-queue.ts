@@ -211,6 +211,7 @@ export class BatchQueue<Operation, Answer> {
       for (const entry of batch) {
         // An earlier attempt may have been committed, so the attempt count is kept.
         await this.runBatch([entry], attempt);
+        this.inFlight = this.inFlight.filter((each) => each !== entry);
       }
       return;
     }
