@@ -186,11 +186,11 @@ export class PaymentEventService {
 const LOCK_FREE_BALANCE = `
   SELECT (balance_micro - reserved_micro)::text AS free FROM organization_account WHERE organization_id = $1 FOR UPDATE`;
 
-/** Credits a payment once. */
 function notPayable({ state }: Purchase): GatewayError {
   return new GatewayError('conflict', `This purchase is ${state} and cannot be paid.`);
 }
 
+/** Credits a payment once. */
 async function bookPayment(manager: EntityManager, purchase: Purchase): Promise<void> {
   await post(manager, purchase.organizationId, 'topup', purchase.amountMicro, paymentReferenceOf(purchase));
 }
