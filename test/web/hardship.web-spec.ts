@@ -196,7 +196,7 @@ describeJourney('the pages in hardship', () => {
     });
     await page.goto(at('/billing'));
     const main = page.locator('main');
-    await main.getByText('The server has a problem').waitFor();
+    await main.getByText('Server error').waitFor();
     await main.getByText('req_1').waitFor();
     mode = 'cut';
     await main.getByRole('button', { name: 'Try again' }).click();

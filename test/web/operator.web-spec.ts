@@ -101,7 +101,7 @@ describeJourney('pages of the operator', () => {
     expect(await keys.getAttribute('aria-invalid')).toBe('true');
     await keys.fill('7');
     await user.page.getByLabel('Requests per minute').fill('600');
-    await user.page.getByLabel('Dollars spent per month').fill('1043.834');
+    await user.page.getByLabel('Spending limit per month, in dollars').fill('1043.834');
     await user.picture('operator-limits');
     await button('Set limits').last().click();
     await notice('Limits set');
@@ -147,7 +147,7 @@ describeJourney('pages of the operator', () => {
     await button('End').click();
     await page.getByLabel('Reference').fill('campaign is over');
     await button('End price').click();
-    await notice('End of the price set');
+    await notice('Price end date saved');
     await page.getByText('overridden', { exact: true }).waitFor({ state: 'detached' });
     expect(await cost()).toBe('1100');
   });

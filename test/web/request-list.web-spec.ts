@@ -183,7 +183,7 @@ describeJourney('the list of requests', () => {
       await page.getByRole('button', { name: 'Columns' }).click();
       await page.getByRole('menuitemcheckbox', { name: 'Cost' }).click();
       await page.getByRole('columnheader', { name: 'Cost' }).waitFor({ state: 'detached' });
-      await page.getByRole('menuitem', { name: 'Usual columns' }).click();
+      await page.getByRole('menuitem', { name: 'Default columns' }).click();
       await page.getByRole('columnheader', { name: 'Cost' }).waitFor();
       await user.close();
     });

@@ -80,6 +80,6 @@ function titleOf(error: Error): string {
     case 'rate_limited':
       return 'Too many requests';
     default:
-      return error.status >= 500 ? 'The server has a problem' : 'The request was refused';
+      return error.status >= 500 ? 'Server error' : 'The request was refused';
   }
 }

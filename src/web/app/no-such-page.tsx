@@ -9,7 +9,7 @@ export function NoSuchPage({ object = 'page' }: { readonly object?: string }) {
       <p className="text-muted">
         The address is wrong, or you have no access to it.{' '}
         <Link to="/" className="link">
-          Go to the start
+          Go to the start page
         </Link>
       </p>
     </div>

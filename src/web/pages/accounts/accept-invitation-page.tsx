@@ -169,7 +169,7 @@ function InvitationIsOver() {
         It has been used, withdrawn or replaced by a newer one, or it is more than seven days old. Ask the sender for a
         new one.
       </p>
-      <ButtonLink to="/">Go to the start</ButtonLink>
+      <ButtonLink to="/">Go to the start page</ButtonLink>
     </>
   );
 }

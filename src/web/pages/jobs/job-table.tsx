@@ -17,7 +17,7 @@ const COLUMNS: ReadonlyArray<Column<JobSummary>> = [
     cell: (job) => <Moment time={job.created_at} />,
     priority: 'middle',
   },
-  { id: 'took', head: 'Took', cell: (job) => formatDuration(tookMs(job)), end: true, priority: 'low' },
+  { id: 'took', head: 'Duration', cell: (job) => formatDuration(tookMs(job)), end: true, priority: 'low' },
   {
     id: 'key',
     head: 'Key',

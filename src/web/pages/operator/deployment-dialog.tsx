@@ -71,7 +71,7 @@ export function DeploymentDialog({ deployment, onClose }: DeploymentDialogProps)
           <LimitField
             name="weight"
             label="Weight"
-            hint={`Share among the same order. Empty: as in the files. Now ${deployment.weight}`}
+            hint={`Share of requests among deployments with the same order. Empty: as in the files. Now ${deployment.weight}`}
             value={decided.weight}
             max={MAX_WEIGHT}
           />

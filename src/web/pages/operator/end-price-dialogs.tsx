@@ -63,7 +63,7 @@ export function EndPriceDialog({ path, version, onClose }: PriceDialogProps) {
       ),
     invalidates: INVALIDATES,
     onDone: () => {
-      notice('End of the price set');
+      notice('Price end date saved');
       onClose();
     },
   });

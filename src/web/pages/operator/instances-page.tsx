@@ -86,7 +86,7 @@ export function InstancesPage() {
       />
       <QueryView query={query}>{(instances) => <Instances instances={instances} />}</QueryView>
       <h2 className="mt-6 mb-3 text-lg font-semibold">Periodic tasks</h2>
-      <p className="mb-3 text-muted">Each runs in one process at a time: its present or latest one.</p>
+      <p className="mb-3 text-muted">Each runs in one process at a time. The current or latest one is listed.</p>
       <QueryView query={leases}>
         {(rows) => (
           <Card flush>

@@ -65,7 +65,7 @@ export function OrganizationLimitsDialog({ organization: current, onClose }: Org
         <div className="grid gap-4 sm:grid-cols-2">
           <DollarsField
             name="monthly_limit_micro"
-            label="Dollars spent per month"
+            label="Spending limit per month, in dollars"
             hint="UTC. Empty: no limit"
             value={organization.monthly_limit_micro}
           />
@@ -79,13 +79,13 @@ export function OrganizationLimitsDialog({ organization: current, onClose }: Org
           />
           <DollarsField
             name="purchase_limit_day_micro"
-            label="Dollars bought per day"
+            label="Purchase limit per day, in dollars"
             hint="UTC. Empty: the platform’s limit"
             value={organization.purchase_limit_day_micro}
           />
           <DollarsField
             name="purchase_limit_month_micro"
-            label="Dollars bought per month"
+            label="Purchase limit per month, in dollars"
             hint="UTC. Empty: the platform’s limit"
             value={organization.purchase_limit_month_micro}
           />

@@ -101,7 +101,7 @@ export function SetProviderInstanceDialog({ instance, onClose }: SetProviderInst
           />
           <LimitField
             name="weight"
-            label="Its weight"
+            label="Weight of the new key"
             hint="Share of the calls. Empty: 1"
             value={null}
             max={MAX_WEIGHT}

@@ -28,7 +28,7 @@ export function ProvidersPage() {
     <>
       <PageHeader
         title="Providers"
-        description="As seen by the instance that answers, updated every five seconds. Only circuit breakers are shared between instances."
+        description="As seen by the instance that responds, updated every five seconds. Instances share only circuit breakers and cool-downs."
       />
       <div className="mb-4 flex flex-wrap items-center gap-3">
         <SearchBox

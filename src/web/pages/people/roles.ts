@@ -4,9 +4,9 @@ export const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
 
 /** One sentence for each role. */
 export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
-  viewer: 'Can view everything except the audit log, the ledger and secrets.',
-  developer: 'Can also create, change and revoke API keys, and resend webhooks.',
-  admin: 'Can also manage members, buy credit, and view the audit log and the webhook secret.',
+  viewer: 'Can view usage, requests, jobs, webhooks, API keys, members and the balance.',
+  developer: 'Can also manage API keys, use the playground and Explain, cancel and delete jobs, and resend webhooks.',
+  admin: 'Can also manage members, buy credit, and view the ledger, the audit log and the webhook secret.',
   owner: 'Can also manage owners and the spending limit.',
 };
 

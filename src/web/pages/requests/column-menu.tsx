@@ -24,7 +24,7 @@ export function ColumnMenu() {
         />
       ))}
       <MenuSeparator />
-      <MenuItem onClick={reset}>Usual columns</MenuItem>
+      <MenuItem onClick={reset}>Default columns</MenuItem>
     </Menu>
   );
 }

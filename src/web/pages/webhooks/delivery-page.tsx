@@ -124,19 +124,19 @@ const ATTEMPT_COLUMNS: ReadonlyArray<Column<WebhookAttempt>> = [
       <Badge tone={error === null ? 'good' : 'bad'}>{error === null ? 'delivered' : 'failed'}</Badge>
     ),
   },
-  { id: 'answer', head: 'Answer', cell: (attempt) => <Outcome {...attempt} /> },
+  { id: 'answer', head: 'Response', cell: (attempt) => <Outcome {...attempt} /> },
   {
     id: 'time',
     head: <TimeHead label="Started" />,
     cell: ({ started_at }) => <Moment time={started_at} />,
     priority: 'middle',
   },
-  { id: 'took', head: 'Took', cell: ({ duration_ms }) => formatDuration(duration_ms), end: true },
+  { id: 'took', head: 'Duration', cell: ({ duration_ms }) => formatDuration(duration_ms), end: true },
 ];
 
 function Attempts({ attempts }: { readonly attempts: readonly WebhookAttempt[] }) {
   return (
-    <Card flush title="Attempts" description="Bodies of requests and answers are not stored.">
+    <Card flush title="Attempts" description="Request and response bodies are not stored.">
       <DataTable
         label="Attempts"
         rows={attempts}

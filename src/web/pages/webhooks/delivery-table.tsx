@@ -21,7 +21,7 @@ const COLUMNS: ReadonlyArray<Column<WebhookDelivery>> = [
   },
   {
     id: 'outcome',
-    head: 'Last answer',
+    head: 'Last response',
     cell: ({ last_status, last_error }) => <Outcome status={last_status} error={last_error} />,
     priority: 'low',
   },

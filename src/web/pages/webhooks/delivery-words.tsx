@@ -21,7 +21,7 @@ export const STATE_IN_WORDS: Readonly<Record<DeliveryState, string>> = {
 const ERRORS: Readonly<Record<AttemptError, string>> = {
   rejected: 'not a 2xx status',
   gone: 'the receiver asked to stop',
-  unreachable: 'no answer',
+  unreachable: 'no response',
   address_blocked: 'the host has no public address',
 };
 
