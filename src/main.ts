@@ -34,7 +34,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
     await services.stop();
     storms.flush();
   }
-  logger.info('stopped');
+  logger.info({ event: 'stopped' }, 'stopped');
 }
 
 async function serve(
@@ -45,9 +45,9 @@ async function serve(
 ): Promise<void> {
   const management = app.get(ManagementServer, { strict: false });
   try {
-    logger.info({ event: 'management_port', address: await management.start() }, 'started');
+    logger.info({ event: 'started', address: await management.start() }, 'started');
     process.stdout.write(await welcome(app, config));
-    logger.info({ signal: await stopSignal }, 'stopping');
+    logger.info({ event: 'stopping', signal: await stopSignal }, 'stopping');
     await drain(app, config, logger);
   } finally {
     await management.close();

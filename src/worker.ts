@@ -33,7 +33,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
   } finally {
     storms.flush();
   }
-  logger.info('stopped');
+  logger.info({ event: 'stopped' }, 'stopped');
 }
 
 async function work(
@@ -52,9 +52,9 @@ async function work(
   const management = app.get(ManagementServer, { strict: false });
   try {
     await app.listen({ port: config.worker.port, host: config.http.host });
-    logger.info({ event: 'management_port', address: await management.start() }, 'started');
+    logger.info({ event: 'started', address: await management.start() }, 'started');
     process.stdout.write(`\nThe worker answers probes on ${await app.getUrl()}\n\n`);
-    logger.info({ signal: await stopSignal }, 'stopping');
+    logger.info({ event: 'stopping', signal: await stopSignal }, 'stopping');
     const { drainTimeoutMs } = config.http;
     // Reports not ready.
     await Promise.all([app.get(DrainService).drain(drainTimeoutMs), app.get(MediaJobProcessor).drain(drainTimeoutMs)]);

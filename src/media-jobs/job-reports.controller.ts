@@ -8,7 +8,7 @@ import { JobReports } from './job-reports';
 const MAX_CHALLENGE_LENGTH = 200;
 
 /**
- * Reports of providers about jobs. A report is a hint: nothing in it is believed, and the answer tells nothing about the
+ * Reports of providers about jobs. A report is a hint: nothing in it is trusted, and the response reveals nothing about the
  * job. So a body that cannot be read does no harm, unless its vendor signs it.
  */
 @Controller('v1/job-reports')

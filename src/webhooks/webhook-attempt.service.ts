@@ -131,7 +131,7 @@ export class WebhookAttemptService {
     const { attempt } = delivery;
     this.metrics.webhookDeliveries.of(step.state === 'pending' ? 'retry' : step.state).inc();
     this.logger.debug({
-      message: 'webhook',
+      message: 'webhook attempt ended',
       ...idsOf(delivery),
       attempt,
       ...outcome,

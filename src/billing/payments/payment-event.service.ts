@@ -169,7 +169,12 @@ export class PaymentEventService {
     }
     if (after.owedMicro > before.owedMicro) {
       const owed = after.owedMicro.toString();
-      logger.warn({ event: 'refund_uncovered', message: 'an organization owes money', ...facts, owed_micro: owed });
+      logger.warn({
+        event: 'refund_uncovered',
+        message: 'a refund or dispute exceeds the balance; the rest is owed',
+        ...facts,
+        owed_micro: owed,
+      });
     }
     await recordAudit(manager, {
       organizationId,

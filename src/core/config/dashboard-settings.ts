@@ -13,7 +13,7 @@ export const DASHBOARD_SETTINGS = {
   SIGN_IN_ATTEMPTS_PER_ADDRESS: integer(1, 1_000_000)
     .default(100)
     .describe(
-      'Failed logins and forged report addresses of one network in 15 minutes, and requests for mails in an hour',
+      'Limit per network of failed logins and of forged job-report URLs in 15 minutes, and of requests for mails in an hour',
     ),
   DASHBOARD_CHANGES_PER_MINUTE: integer(1, 1_000_000)
     .default(300)

@@ -15,10 +15,10 @@ function hosted<const Prefix extends string>(prefix: Prefix, name: string): Prov
   } as ProviderVariables<Prefix>;
 }
 
-/** A provider whose address the operator knows. */
-function addressed<const Prefix extends string>(prefix: Prefix, name: string): ProviderVariables<Prefix> {
+/** A provider whose address the operator knows. @param form what the address must have */
+function addressed<const Prefix extends string>(prefix: Prefix, name: string, form = ''): ProviderVariables<Prefix> {
   return {
-    [`${prefix}_BASE_URL`]: url.describe(`Base URL of ${name}; enables its models`),
+    [`${prefix}_BASE_URL`]: url.describe(`Base URL of ${name}${form}; enables its models`),
     [`${prefix}_API_KEY`]: apiKey.describe(`API key of ${name}, if it requires one`),
   } as ProviderVariables<Prefix>;
 }
@@ -28,8 +28,8 @@ export const PROVIDER_SETTINGS = {
   ...hosted('OPENAI', 'OpenAI'),
   ...hosted('ANTHROPIC', 'Anthropic'),
   ...hosted('ARK', 'ByteDance Ark (BytePlus ModelArk)'),
-  ...addressed('AZURE', 'an Azure OpenAI resource, API v1'),
-  ...addressed('BEDROCK', 'Amazon Bedrock in a region, with the path /openai/v1'),
+  ...addressed('AZURE', 'an Azure OpenAI resource', ', API v1'),
+  ...addressed('BEDROCK', 'Amazon Bedrock in a region', ', with the path /openai/v1'),
   BEDROCK_ANTHROPIC_BASE_URL: url.describe(
     'Base URL of Anthropic’s format at Amazon Bedrock in a region, with the path /anthropic; enables its models',
   ),
@@ -74,8 +74,8 @@ export const PROVIDER_SETTINGS = {
   ...hosted('XAI', 'xAI'),
   ...hosted('ZAI', 'Z.ai'),
   ...addressed('LLAMACPP', 'a server of llama.cpp'),
-  ...addressed('LMSTUDIO', 'an LM Studio server'),
-  ...addressed('OLLAMA', 'an Ollama server, with the path /v1'),
-  ...addressed('VLLM', 'a vLLM server'),
-  ...addressed('OPENAI_COMPATIBLE', 'any other server of the OpenAI format'),
+  ...addressed('LMSTUDIO', 'an LM Studio server', ', with the path /v1'),
+  ...addressed('OLLAMA', 'an Ollama server', ', with the path /v1'),
+  ...addressed('VLLM', 'a vLLM server', ', with the path /v1'),
+  ...addressed('OPENAI_COMPATIBLE', 'any other server of the OpenAI format', ', usually with the path /v1'),
 };

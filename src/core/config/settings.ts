@@ -94,7 +94,7 @@ export const SETTINGS = z.object({
   REDIS_MODE: choice(['single', 'sentinel', 'cluster'])
     .default('single')
     .describe(
-      'sentinel: the host of REDIS_URL is the name of a primary, whose address the REDIS_NODES know; cluster: it is one node',
+      'sentinel: the host of REDIS_URL is the name of the primary, which REDIS_NODES resolve; cluster: it is one node',
     ),
   REDIS_NODES: optional(redisNodes).describe(
     'The sentinels, required with REDIS_MODE=sentinel; with cluster: additional seed nodes',
@@ -103,7 +103,7 @@ export const SETTINGS = z.object({
     .default(250)
     .describe('Timeout of Redis commands, after which requests that spend get 503'),
   API_KEY_PEPPER: optional(secret(32)).describe(
-    'Keys the stored digests of API keys; generated into DATA_DIR when not set',
+    'HMAC secret for the stored digests of API keys; generated into DATA_DIR when not set',
   ),
   SECRETS_KEY: optional(encryptionKeys).describe(
     'Encrypts stored secrets, such as those of webhooks; generated into DATA_DIR when not set',
@@ -168,13 +168,13 @@ export const SETTINGS = z.object({
   UPSTREAM_CONNECT_TIMEOUT_MS: timeoutMs.default(5_000).describe('Time limit of the connection to a provider'),
   UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: timeoutMs
     .default(30_000)
-    .describe('From a request to the first event of a streamed answer, where the catalogue names no other'),
+    .describe('Time limit from a request to the first event of a streamed answer, unless the catalogue sets another'),
   UPSTREAM_REPLY_TIMEOUT_MS: timeoutMs
     .default(600_000)
     .describe('Time limit from a request to the end of an answer that is not streamed'),
   UPSTREAM_IDLE_TIMEOUT_MS: timeoutMs
     .default(60_000)
-    .describe('For silence within an answer, where the catalogue names no other'),
+    .describe('Time limit of silence within an answer, unless the catalogue sets another'),
   UPSTREAM_TOTAL_TIMEOUT_MS: timeoutMs.default(1_200_000).describe('Time limit of a whole answer'),
   ROUTING_STRATEGY: choice(['priority', 'price', 'latency', 'throughput', 'weighted'])
     .default('priority')

@@ -27,7 +27,7 @@ export async function reportMissingLimits(
   logger.warn({
     event: 'database_limits_missing',
     settings: missing,
-    message: `the pooler of DATABASE_URL passes on no limits and its role has none: ${statements.join(' ')}`,
+    message: `the role of DATABASE_URL lacks session limits, which a pooler does not pass on; run: ${statements.join(' ')}`,
   });
 }
 

@@ -3,7 +3,7 @@ import type { DeploymentTraits, ProviderCall } from './provider-call';
 import type { UsageVector } from './usage';
 
 /**
- * A chat-completion request that the edge has validated. Known fields have the document's types
+ * A chat-completion request that the endpoint has validated. Known fields have the document's types
  * (`ChatCompletionRequest` in `openapi/`); unknown ones pass through. `routing` and `x_*` are already removed.
  */
 export interface ChatRequest {

@@ -3,7 +3,7 @@ import type { DeploymentTraits, ProviderCall } from './provider-call';
 import type { UsageVector } from './usage';
 
 /**
- * A text completion that the edge has validated: one prompt, always with a limit. Unknown fields pass through;
+ * A text completion that the endpoint has validated: one prompt, always with a limit. Unknown fields pass through;
  * `routing` and `x_*` are already removed.
  */
 export interface CompletionRequest {

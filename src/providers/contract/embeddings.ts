@@ -5,7 +5,7 @@ import type { UsageVector } from './usage';
 export type EmbeddingInput = string | readonly string[] | readonly number[] | readonly (readonly number[])[];
 
 /**
- * An embeddings request that the edge has validated. Unknown fields pass through; `routing` and `x_*` are already
+ * An embeddings request that the endpoint has validated. Unknown fields pass through; `routing` and `x_*` are already
  * removed, and so is `encoding_format`, which only concerns the gateway and its client.
  */
 export interface EmbeddingRequest {

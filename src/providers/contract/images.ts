@@ -2,13 +2,13 @@ import type { ImageContentType } from '../../core/types/image-format';
 import type { ProviderCall, Quirks } from './provider-call';
 import type { UsageVector } from './usage';
 
-/** An image that the edge has inspected: its type comes from its bytes, not from what the client declared. */
+/** An image that the endpoint has inspected: its type comes from its bytes, not from what the client declared. */
 export interface ImageFile {
   readonly bytes: Buffer;
   readonly contentType: ImageContentType;
 }
 
-/** An image request that the edge has validated. Nothing else of the client's body reaches a provider. */
+/** An image request that the endpoint has validated. Nothing else of the client's body reaches a provider. */
 export interface ImageRequest {
   readonly prompt: string;
   /** 1 to 10. */

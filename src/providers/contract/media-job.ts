@@ -5,7 +5,7 @@ import type { CallLimits, ProviderCall } from './provider-call';
 import type { ProviderError } from './provider-error';
 import type { UsageVector } from './usage';
 
-/** A video request that the edge has validated. Nothing else of the client's body reaches a provider. */
+/** A video request that the endpoint has validated. Nothing else of the client's body reaches a provider. */
 export interface VideoSpec {
   readonly kind: 'video';
   readonly prompt: string;
@@ -20,7 +20,7 @@ export interface VideoSpec {
   readonly references: readonly ImageFile[];
 }
 
-/** A music request that the edge has validated. */
+/** A music request that the endpoint has validated. */
 export interface MusicSpec {
   readonly kind: 'music';
   readonly prompt: string;

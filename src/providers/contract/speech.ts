@@ -4,7 +4,7 @@ import type { UsageVector } from './usage';
 
 export type SpeechFormat = 'mp3' | 'opus' | 'aac' | 'flac' | 'wav' | 'pcm';
 
-/** A speech request that the edge has validated. Nothing else of the client's body reaches a provider. */
+/** A speech request that the endpoint has validated. Nothing else of the client's body reaches a provider. */
 export interface SpeechRequest {
   readonly input: string;
   readonly voice: string;

@@ -2,7 +2,7 @@ import type { StreamSink } from './chat';
 import type { ProviderCall } from './provider-call';
 import type { UsageVector } from './usage';
 
-/** A transcription request that the edge has validated. Nothing else of the client's form reaches a provider. */
+/** A transcription request that the endpoint has validated. Nothing else of the client's form reaches a provider. */
 export interface TranscriptionRequest {
   readonly audio: Buffer;
   /** Content type of the detected container, for example `audio/mpeg`. */

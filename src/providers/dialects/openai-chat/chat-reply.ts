@@ -187,7 +187,7 @@ function bytesOf(text: unknown): number {
   return typeof text === 'string' ? Buffer.byteLength(text) : 0;
 }
 
-/** Vendor variants of finish reasons (sheet A, rule 6). A reason in neither map counts as `stop`. */
+/** Vendor variants of finish reasons. A reason in neither map counts as `stop`. */
 const TRANSLATIONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],
   ['length', 'length'],

@@ -20,7 +20,7 @@ const HANDLED_FIELDS: ReadonlySet<string> = new Set([
 const TOOL_FIELDS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls']);
 
 /**
- * The body for the upstream (sheet A). Pure; the request is not changed.
+ * The body for the upstream. Pure; the request is not changed.
  * @throws ProviderError `validation_failed` with `param` for features that this model or upstream does not support
  */
 export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, stream: boolean): JsonObject {

@@ -247,7 +247,7 @@ export interface ReadChunk {
   readonly isFirst: boolean;
 }
 
-/** Reads the chunks of one stream in order (sheet A, rules 2 to 9) and keeps its state. */
+/** Reads the chunks of one stream in order and keeps its state. */
 export class ChunkReader {
   private readonly toolCalls = new ToolCallDeltas();
   /** For upstreams that write reasoning into the text. */

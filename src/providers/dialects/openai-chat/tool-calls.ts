@@ -40,7 +40,7 @@ interface OpenCall {
 
 /**
  * The tool calls of a stream. Clients join deltas by `index` and expect id, type and name in the first of each, so
- * indexes are assigned here in order of appearance, regardless of the upstream's numbers (sheet A, rule 5).
+ * indexes are assigned here in order of appearance, regardless of the upstream's numbers.
  */
 export class ToolCallDeltas {
   private readonly calls: OpenCall[] = [];
