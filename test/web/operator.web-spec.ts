@@ -264,12 +264,12 @@ describeJourney('pages of the operator', () => {
     await user.page.getByLabel('Name', { exact: true }).fill('vllm-eu');
     await user.page.getByLabel('Wire format').fill('openai-compatible');
     await user.page.getByLabel('Address').fill(`${stage.upstream.origin}/eu/v1`);
-    await user.page.getByLabel('New key').fill('sk-of-the-server-in-europe-4711');
+    await user.page.getByLabel('New key', { exact: true }).fill('sk-of-the-server-in-europe-4711');
     await button('Store').click();
     await notice('Provider instance stored');
     await user.page.getByText('…4711').waitFor();
     await user.page.getByRole('button', { name: 'Change vllm-eu' }).click();
-    await user.page.getByLabel('New key').fill('sk-of-the-server-in-europe-0815');
+    await user.page.getByLabel('New key', { exact: true }).fill('sk-of-the-server-in-europe-0815');
     await user.picture('operator-provider-instance');
     await button('Store').click();
     await user.page.getByText('…4711, …0815').waitFor();
