@@ -334,6 +334,11 @@ describe('the speed of a deployment', () => {
     expect(health.speed.bytesPerSecond.at(nowMs)).toBe(250 + 0.2 * (500 - 250));
   });
 
+  it('has no bytes per second without text output, as for images and embeddings', async () => {
+    (await mustBegin()).succeed(0);
+    expect(health.speed.bytesPerSecond.at(nowMs)).toBeNull();
+  });
+
   it('expires after five minutes without a measurement', async () => {
     (await mustBegin()).succeed(100);
     nowMs += 300_000;

@@ -113,8 +113,10 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
   succeeded({ health, startedAtMs, answeredAtMs, isProbe }: DeploymentCall, outputBytes: number): void {
     const nowMs = this.clock.monotonic();
     if (answeredAtMs === null) health.speed.replyMs.add(nowMs - startedAtMs, nowMs);
-    const writingMs = Math.max(1, nowMs - (answeredAtMs ?? startedAtMs));
-    health.speed.bytesPerSecond.add((outputBytes * 1000) / writingMs, nowMs);
+    if (outputBytes > 0) {
+      const writingMs = Math.max(1, nowMs - (answeredAtMs ?? startedAtMs));
+      health.speed.bytesPerSecond.add((outputBytes * 1000) / writingMs, nowMs);
+    }
     if (isProbe && health.isOpen) {
       this.close(health);
     } else if (health.failures > 0) {
