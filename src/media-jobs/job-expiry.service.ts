@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
+import { isPermanentDatabaseError } from '../core/database/driver-error';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { EVERY_5_SECONDS, logFailure, scheduled } from '../core/scheduling/scheduling.module';
 import { NO_USAGE } from '../providers/contract/usage';
@@ -42,19 +43,22 @@ export class JobExpiry implements OnModuleDestroy {
   /** One sweep: ends every job past its deadline, except those of accounts that are locked now. */
   async expireDue(): Promise<void> {
     const blocked = new Set<string>();
+    const rejected = new Set<string>();
     for (let more = true; more && !this.stopped;) {
-      const expired = await this.jobs.findExpired(BATCH, [...blocked]);
-      await this.expireAll(expired, blocked);
+      const expired = await this.jobs.findExpired(BATCH, blocked, rejected);
+      await this.expireAll(expired, blocked, rejected);
       more = expired.length === BATCH;
     }
   }
 
   /**
-   * Skips the other jobs of an organization after one fails; the next sweep retries them.
+   * After a failure, skips the other jobs of the organization; the next sweep retries them. A job whose end the database
+   * rejects is skipped alone.
    * @param blocked organizations to skip; failing ones are added
+   * @param rejected ids of jobs to skip; those that cannot end are added
    * @throws the last error once {@link MAX_BLOCKED_ACCOUNTS} organizations have failed
    */
-  private async expireAll(expired: readonly MediaJob[], blocked: Set<string>): Promise<void> {
+  private async expireAll(expired: readonly MediaJob[], blocked: Set<string>, rejected: Set<string>): Promise<void> {
     for (const job of expired) {
       const { id: jobId, organizationId, status, provider } = job;
       if (this.stopped || blocked.has(organizationId)) continue;
@@ -63,14 +67,15 @@ export class JobExpiry implements OnModuleDestroy {
           this.logger.warn({ message: 'job expired', event: 'job_expired', job_id: jobId, status, provider });
         }
       } catch (error) {
+        const failure = { message: 'failed to expire a job', event: 'job_expiry_failed', job_id: jobId, err: error };
+        if (isPermanentDatabaseError(error)) {
+          rejected.add(jobId);
+          this.logger.error(failure);
+          continue;
+        }
         blocked.add(organizationId);
         if (blocked.size === MAX_BLOCKED_ACCOUNTS) throw error;
-        this.logger.warn({
-          message: 'failed to expire a job',
-          event: 'job_expiry_failed',
-          job_id: jobId,
-          err: error,
-        });
+        this.logger.warn(failure);
       }
     }
   }

@@ -7,6 +7,8 @@ import type { JobEnding, MediaJob } from './media-job.types';
 const OPERATIONS = { video: 'createVideo', music: 'createMusic' } as const;
 /** The status of requests whose client disconnects. */
 const CANCELED_STATUS = 499;
+/** `usage_record.total_ms` is a 32-bit integer: 24.8 days. */
+const MAX_TOTAL_MS = 2 ** 31 - 1;
 
 /** The receipt of a job that is about to end. `usage` counts only for a success. */
 export function receiptOf(job: MediaJob, ending: JobEnding, usage: UsageVector, nowMs: number): UsageRecord {
@@ -27,7 +29,7 @@ export function receiptOf(job: MediaJob, ending: JobEnding, usage: UsageVector, 
     attemptLog: null,
     pricedBy: pricedDetailsOf(job.settings),
     firstTokenMs: null,
-    totalMs: Math.max(0, nowMs - job.createdAt.getTime()),
+    totalMs: Math.min(MAX_TOTAL_MS, Math.max(0, nowMs - job.createdAt.getTime())),
   };
 }
 

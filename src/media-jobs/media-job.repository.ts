@@ -53,6 +53,7 @@ const FIND_DUE = `
 const FIND_EXPIRED = `
   SELECT * FROM media_job
    WHERE completed_at IS NULL AND expires_at <= now() AND organization_id <> ALL ($2::uuid[])
+     AND id <> ALL ($3::uuid[])
    ORDER BY expires_at LIMIT $1`;
 
 /** Over `media_job_cancel_index`. Schedules the next attempt up front (5 s, 10 s, 20 s, 40 s) in case this worker dies. */
@@ -191,9 +192,15 @@ export class MediaJobRepository {
   /**
    * Jobs past their deadline, to be ended as `expired`.
    * @param blocked organizations to skip
+   * @param rejected ids of jobs to skip
    */
-  async findExpired(limit: number, blocked: readonly string[] = []): Promise<MediaJob[]> {
-    return (await this.dataSource.query<MediaJobRow[]>(FIND_EXPIRED, [limit, blocked])).map(toMediaJob);
+  async findExpired(
+    limit: number,
+    blocked: Iterable<string> = [],
+    rejected: Iterable<string> = [],
+  ): Promise<MediaJob[]> {
+    const values = [limit, [...blocked], [...rejected]];
+    return (await this.dataSource.query<MediaJobRow[]>(FIND_EXPIRED, values)).map(toMediaJob);
   }
 
   /** Claims up to `limit` jobs to cancel at their providers, each at most five times until {@link endCancellation}. */
