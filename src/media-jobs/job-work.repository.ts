@@ -42,10 +42,13 @@ const RESCHEDULE = `
    WHERE ${OWNED} AND completed_at IS NULL
   RETURNING version`;
 
+const ONE_MORE_SETBACK = 'setbacks = LEAST(setbacks + 1, 1000), setback_since = COALESCE(setback_since, now())';
+const NO_SETBACKS = 'setbacks = 0, setback_since = NULL';
+
 const RECORD_SETBACK = `
   UPDATE media_job
-     SET version = version + 1, polls = polls + 1, ${nextRunIn('$4')}, ${RELEASED},
-         setbacks = LEAST(setbacks + 1, 1000), setback_since = COALESCE(setback_since, now())
+     SET version = version + 1, polls = polls + (provider_handle IS NOT NULL)::integer, ${nextRunIn('$4')}, ${RELEASED},
+         ${ONE_MORE_SETBACK}
    WHERE ${OWNED} AND completed_at IS NULL
   RETURNING version`;
 
@@ -65,14 +68,15 @@ const BEGIN_SUBMISSION = `
   RETURNING provider_token`;
 
 const WITHDRAW_SUBMISSION = `
-  UPDATE media_job SET version = version + 1, submit_started_at = NULL, ${nextRunIn('$4')}, ${RELEASED}
+  UPDATE media_job
+     SET version = version + 1, submit_started_at = NULL, ${nextRunIn('$4')}, ${RELEASED}, ${ONE_MORE_SETBACK}
    WHERE ${OWNED} AND ${UNSENT}
   RETURNING version`;
 
 /** A job that was canceled or expired meanwhile stays so, and gets the handle so that it can be canceled at its provider. */
 const STORE_HANDLE = `
   UPDATE media_job
-     SET version = version + 1, provider_handle = $4::jsonb, ${nextRunIn('$5')}, ${RELEASED},
+     SET version = version + 1, provider_handle = $4::jsonb, ${nextRunIn('$5')}, ${RELEASED}, ${NO_SETBACKS},
          status = CASE WHEN completed_at IS NULL THEN 'submitted' ELSE status END,
          started_at = CASE WHEN completed_at IS NULL THEN COALESCE(started_at, now()) ELSE started_at END,
          cancel_due_at = CASE WHEN completed_at IS NOT NULL THEN now() END
@@ -82,7 +86,7 @@ const STORE_HANDLE = `
 
 const RECORD_POLL = `
   UPDATE media_job
-     SET version = version + 1, polls = polls + 1, ${nextRunIn('$4')}, ${RELEASED}, setbacks = 0, setback_since = NULL,
+     SET version = version + 1, polls = polls + 1, ${nextRunIn('$4')}, ${RELEASED}, ${NO_SETBACKS},
          status = CASE WHEN $5 THEN 'running' ELSE status END,
          progress = GREATEST(progress, $6::smallint)
    WHERE ${OWNED} AND status IN ('submitted', 'running')
@@ -147,8 +151,8 @@ export class JobWorkRepository {
   }
 
   /**
-   * Ends a step in which the provider no longer knew the job, or did not have the result that it had announced. Both may be
-   * transient; the count is reset by the next successful poll.
+   * Ends a step in which no provider accepted the job, or its provider no longer knew it or lacked the result that it had
+   * announced. All may be transient; a stored handle and a successful poll reset the count.
    */
   recordSetback(claim: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
     return this.endStep(claim, RECORD_SETBACK, nextRunInMs);

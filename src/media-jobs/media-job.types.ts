@@ -62,7 +62,10 @@ export interface MediaJob {
   /** Set without a handle: the outcome of the submission is unknown. */
   readonly submitStartedAt: Date | null;
   readonly polls: number;
-  /** Consecutive polls in which the provider did not know the job or lacked its result, and the time of the first. */
+  /**
+   * Consecutive steps in which no provider accepted the job, or its provider did not know it or lacked its result, and the
+   * time of the first.
+   */
   readonly setbacks: number;
   readonly setbackSince: Date | null;
   /** Content types of the fetched images by field; `null` until they are stored. */

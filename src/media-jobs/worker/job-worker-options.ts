@@ -9,7 +9,7 @@ export interface JobWorkerOptions {
   readonly pollTimeoutMs: number;
   /** Time limit of one file download. */
   readonly artifactTimeoutMs: number;
-  /** How long a job waits for a provider to accept it before it fails. */
+  /** How long after its first refusal a job waits for a provider to accept it before it fails. */
   readonly maxWaitMs: number;
   /** Interval of the sweep for lost wake-ups while Redis is reachable. */
   readonly sweepMs: number;

@@ -266,7 +266,7 @@ export class SubmitStep {
       return null;
     }
     const inMs = submitPauseMs(job.fence, error.options.retryAfterSeconds);
-    return nextStep(await this.work.reschedule(job, inMs), inMs);
+    return nextStep(await this.work.recordSetback(job, inMs), inMs);
   }
 
   /** All deployments are unavailable, at capacity or no longer offered. */
@@ -276,11 +276,12 @@ export class SubmitStep {
       return null;
     }
     const inMs = submitPauseMs(job.fence, undefined);
-    return nextStep(await this.work.reschedule(job, inMs), inMs);
+    return nextStep(await this.work.recordSetback(job, inMs), inMs);
   }
 
-  private hasExceededMaxWait({ createdAt }: MediaJob): boolean {
-    return this.clock.now() - createdAt.getTime() > this.options.maxWaitMs;
+  /** Not counted from the submission of the job: it may have waited for a worker. */
+  private hasExceededMaxWait({ setbackSince }: MediaJob): boolean {
+    return setbackSince !== null && this.clock.now() - setbackSince.getTime() >= this.options.maxWaitMs;
   }
 
   private report({ id, provider, deploymentId }: MediaJob, { code, options }: ProviderError): void {

@@ -90,12 +90,13 @@ describe('resubmitting a job', () => {
       await engine.work.beginSubmission({ ...job, fence: claimed?.fence ?? 0 }, target);
       await stage.loseWorker(job);
       first.onSubmit = () => Promise.reject(refusal);
+      expect(await stage.step(job)).toMatchObject({ status: 'queued', setbacks: 1 });
       expect(await stage.step(job)).toMatchObject({
         status: 'failed',
         error: { code: 'provider_error', message: expect.stringContaining('It is unknown') },
         costMicro: 0n,
       });
-      expect([first.submissions, second.submissions]).toEqual([[`${job.id}-1`], []]);
+      expect([first.submissions, second.submissions]).toEqual([[`${job.id}-1`, `${job.id}-1`], []]);
       expect(errors).toHaveBeenCalledWith(expect.objectContaining({ event: 'provider_submit_unknown' }));
     },
   );

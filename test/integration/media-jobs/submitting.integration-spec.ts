@@ -6,7 +6,7 @@ import type { JobHandle, JobSnapshot } from '../../../src/providers/contract/med
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
-import { finish, type JobEngine, requireJob, startJobEngine, submit } from './job-engine';
+import { finish, type JobEngine, requireJob, startJobEngine, submit, tamper } from './job-engine';
 import { CAPABLE, failure, ScriptedProvider, SUCCESS, syncAdapter, WorkerStage } from './worker-stage';
 
 describe('submitting a job to a provider', () => {
@@ -90,6 +90,21 @@ describe('submitting a job to a provider', () => {
     show();
     expect(await withoutWait.work(job)).toMatchObject({ status: 'failed', error: { code: 'provider_unavailable' } });
   });
+
+  it.each([
+    ['rate limited', failure('provider_rate_limited', { upstream: { status: 429 } })],
+    ['silent, but deduplicates', failure('provider_timeout')],
+  ])(
+    'waits for a provider that is %s, even after a worker outage that was longer than the wait',
+    async (_what, error) => {
+      first.onSubmit = () => Promise.reject(error);
+      const job = await newJob(['first']);
+      await tamper(engine, `UPDATE media_job SET created_at = created_at - interval '1 hour' WHERE id = $1`, [job.id]);
+      expect(await stage.step(job)).toMatchObject({ status: 'queued', setbacks: 1, setbackSince: expect.any(Date) });
+      first.onSubmit = (token) => Promise.resolve(first.handle(token));
+      expect(await stage.step(job)).toMatchObject({ status: 'submitted', setbacks: 0, setbackSince: null });
+    },
+  );
 
   it('honors the Retry-After of a provider', async () => {
     first.onSubmit = () =>
