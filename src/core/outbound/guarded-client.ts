@@ -159,7 +159,8 @@ export class GuardedClient extends OutboundClient {
       if (isWhole(response)) return response;
       response.close();
       const { location } = response.headers;
-      if (!REDIRECTS.has(response.status) || location === undefined) throw new OutboundError('failed');
+      const { status } = response;
+      if (!REDIRECTS.has(status) || location === undefined) throw new OutboundError('failed', { status });
       const target = URL.parse(location, url.href)?.href ?? '';
       if (redirects === MAX_REDIRECTS || !HTTPS.test(target)) return await this.refuseRedirect(target, signal);
       url = this.parseRedirect(target);

@@ -17,12 +17,16 @@ const WORDS: Readonly<Record<OutboundFault, string>> = {
 
 /** A refusal or a failure. The message names neither URL nor host; the cause does, for the log only. */
 export class OutboundError extends Error {
+  /** Of the reply that was refused; absent without a reply. */
+  readonly status?: number;
+
   constructor(
     readonly fault: OutboundFault,
-    options?: ErrorOptions,
+    { status, ...options }: ErrorOptions & { readonly status?: number } = {},
   ) {
     super(`The address ${WORDS[fault]}.`, options);
     this.name = 'OutboundError';
+    this.status = status;
   }
 
   /** The client error for the field `param`. */

@@ -6,18 +6,24 @@ import { OutboundClient } from '../../core/outbound/outbound-client';
 import { OutboundError } from '../../core/outbound/outbound-error';
 import type { JobAdapter, JobOutput } from '../../providers/contract/media-job';
 import type { ProviderCall } from '../../providers/contract/provider-call';
+import { ProviderError } from '../../providers/contract/provider-error';
 import { inStep, type RequestTrace } from '../../core/types/trace';
 import { StoredObjects } from '../../core/storage/stored-objects';
 import type { MediaJob, NewArtifact } from '../media-job.types';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { LocalFileError, TemporaryFile, TooManyBytesError } from './temporary-file';
 
+/**
+ * `unobtainable`: its host answered that it does not deliver the result. `unreachable`: no answer, or one that may change.
+ */
+type ResultFault = 'unobtainable' | 'unreachable' | 'unreadable' | 'too-large';
+
 /** The provider's result cannot be fetched or is not valid. */
 export class ResultError extends Error {
   override readonly name = 'ResultError';
 
   constructor(
-    readonly fault: 'unobtainable' | 'unreadable' | 'too-large',
+    readonly fault: ResultFault,
     options?: ErrorOptions,
   ) {
     super(`The result of the provider is ${fault}.`, options);
@@ -86,7 +92,7 @@ export class ArtifactIntake {
     const signal = AbortSignal.any([call.signal, time]);
     try {
       const body = await this.openOutput(output, adapter, { ...call, signal });
-      const stop = (): void => void body.destroy(new ResultError('unobtainable'));
+      const stop = (): void => void body.destroy(new ResultError('unreachable'));
       if (signal.aborted) stop();
       signal.addEventListener('abort', stop, { once: true });
       try {
@@ -96,9 +102,7 @@ export class ArtifactIntake {
       }
     } catch (error) {
       if (error instanceof LocalFileError || call.signal.aborted) throw error;
-      const tooLarge =
-        error instanceof TooManyBytesError || (error instanceof OutboundError && error.fault === 'too-large');
-      throw new ResultError(tooLarge ? 'too-large' : 'unobtainable', { cause: error });
+      throw new ResultError(faultOf(error), { cause: error });
     }
   }
 
@@ -113,4 +117,24 @@ export class ArtifactIntake {
     const credential = await adapter.downloadCredential?.(call);
     return (await this.outbound.fetchArtifact(output.url, limits, call.signal, credential)).body;
   }
+}
+
+/** A host that asks to wait, or that the operator's key does not satisfy at the moment, may still have the result. */
+const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 408, 425, 429]);
+
+function faultOf(error: unknown): ResultFault {
+  if (error instanceof ResultError) return error.fault;
+  if (error instanceof TooManyBytesError) return 'too-large';
+  if (error instanceof OutboundError && error.fault !== 'failed') {
+    return error.fault === 'too-large' ? 'too-large' : 'unobtainable';
+  }
+  const status = statusOf(error);
+  return status === null || status >= 500 || TRANSIENT_STATUSES.has(status) ? 'unreachable' : 'unobtainable';
+}
+
+/** `null`: no reply, or a credential was refused. */
+function statusOf(error: unknown): number | null {
+  if (error instanceof OutboundError) return error.status ?? null;
+  if (!(error instanceof ProviderError) || error.options.credentialRefused === true) return null;
+  return error.options.upstream?.status ?? null;
 }

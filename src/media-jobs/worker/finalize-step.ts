@@ -16,8 +16,11 @@ import type { JobLease } from './job-lease';
 
 export type Success = Extract<JobSnapshot, { readonly state: 'succeeded' }>;
 
-/** `ended`: done. `no-result`: the provider's result cannot be obtained. `no-storage`: our own storage failed. */
-export type Finalized = 'ended' | 'no-result' | 'no-storage';
+/**
+ * `ended`: done. `no-result`: the provider's result cannot be obtained. `unreachable`: its host may deliver it later.
+ * `no-storage`: our own storage failed.
+ */
+export type Finalized = 'ended' | 'no-result' | 'unreachable' | 'no-storage';
 
 /** Price versions whose jobs end at about the same time. */
 const MAX_COMPILED = 1_000;
@@ -83,6 +86,7 @@ export class FinalizeStep {
       fault: error.fault,
       ...facts,
     });
+    if (error.fault === 'unreachable') return 'unreachable';
     if (error.fault !== 'too-large') return 'no-result';
     await this.endings.fail(job, TOO_LARGE);
     return 'ended';

@@ -26,6 +26,14 @@ export function submitPauseMs(attempts: number, askedSeconds: number | undefined
   return jittered(grown(1_000, 60_000, attempts), random);
 }
 
+/**
+ * The pause before a result is fetched and stored again, in milliseconds: half of the time since the first attempt, so that
+ * each pause is half as long again as the last, up to one minute.
+ */
+export function repairPauseMs(leastMs: number, sinceFirstMs: number): number {
+  return Math.min(60_000, Math.max(leastMs, sinceFirstMs / 2));
+}
+
 function grown(first: number, most: number, steps: number): number {
   return Math.min(most, first * GROWTH ** Math.min(steps, 100));
 }

@@ -20,7 +20,7 @@ import {
 } from './job-failure';
 import { deadlinesOf, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
-import { pollPauseMs } from './pauses';
+import { pollPauseMs, repairPauseMs } from './pauses';
 import { type NextStep, nextStep, type JobLease } from './job-lease';
 
 /** Consecutive polls without the job or its result before a job may fail. */
@@ -120,8 +120,12 @@ export class PollStep {
     const finalized = await this.finalize.finalizeJob(lease, success, { adapter, call });
     if (finalized === 'ended') return null;
     if (stopRequested.aborted) return this.again(job, 0);
-    if (finalized === 'no-result') return this.setback(job, adapter, () => this.endings.failWithoutResult(job));
-    return this.again(job, this.options.repairMs);
+    const sinceFirstMs = job.finalizingAt === null ? 0 : this.clock.now() - job.finalizingAt.getTime();
+    const isExpired = sinceFirstMs >= adapter.capabilities.outputTtlSeconds * 1_000;
+    if (finalized === 'no-result' || (finalized === 'unreachable' && isExpired)) {
+      return this.setback(job, adapter, () => this.endings.failWithoutResult(job));
+    }
+    return this.again(job, repairPauseMs(this.options.repairMs, sinceFirstMs));
   }
 
   private unanswered(job: MediaJob, adapter: AsyncJobAdapter, error: ProviderError): Promise<NextStep> {

@@ -208,7 +208,7 @@ export class SubmitStep {
         .finalizeJob(lease, success, { adapter, call })
         .catch((error: unknown) => this.assertTransient(job, error));
       if (finalized === 'ended') return null;
-      if (finalized === 'no-result') break;
+      if (finalized === 'no-result' || finalized === 'unreachable') break;
       const pauseMs = submitPauseMs(attempt, undefined);
       await delay(pauseMs, undefined, { signal: lease.stopRequested }).catch(() => undefined);
     }

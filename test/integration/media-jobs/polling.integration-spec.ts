@@ -9,7 +9,16 @@ import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { finish, type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
-import { failure, PRICE, RUNNING, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
+import {
+  CAPABLE,
+  failure,
+  PRICE,
+  RUNNING,
+  ScriptedProvider,
+  type StageSettings,
+  SUCCESS,
+  WorkerStage,
+} from './worker-stage';
 
 describe('polling a submitted job', () => {
   let database: TestDatabase;
@@ -243,6 +252,26 @@ describe('polling a submitted job', () => {
     ]);
   });
 
+  it.each<[string, () => Promise<Readable>]>([
+    ['refuses connections', () => Promise.reject(failure('provider_unavailable', { phase: 'connect' }))],
+    ['answers 503', () => Promise.reject(failure('provider_unavailable', { upstream: { status: 503 } }))],
+    ['answers 429', () => Promise.reject(failure('provider_rate_limited', { upstream: { status: 429 } }))],
+    ['breaks off', () => Promise.resolve(Readable.from(brokenOff()))],
+  ])(
+    'fetches the result with growing pauses while its host %s, for as long as the provider keeps it',
+    async (_what, open) => {
+      provider.onOpen = open;
+      const job = await submitted();
+      expect(await stage.step(job)).toMatchObject({ status: 'running', setbacks: 0 });
+      expect(lastPause()).toBe(5_000);
+      await letPass(engine, job.id, 60);
+      expect(await stage.step(job)).toMatchObject({ status: 'running', setbacks: 0 });
+      expect(Math.round(lastPause() / 5_000)).toBe(6);
+      await letPass(engine, job.id, CAPABLE.outputTtlSeconds);
+      expect(await stage.step(job)).toMatchObject({ status: 'running', setbacks: 1 });
+    },
+  );
+
   /** Moves the first setback two minutes into the past. */
   async function letSetbackPass({ id }: MediaJob): Promise<void> {
     const statement = `UPDATE media_job SET setback_since = setback_since - interval '2 minutes' WHERE id = $1`;
@@ -265,7 +294,6 @@ describe('polling a submitted job', () => {
 
   it.each<[string, () => Promise<Readable>]>([
     ['is missing', () => Promise.reject(failure('provider_error', { upstream: { status: 404 } }))],
-    ['breaks off', () => Promise.resolve(Readable.from(brokenOff()))],
     ['is a web page', () => Promise.resolve(Readable.from([Buffer.from('<!doctype html>')]))],
     ['is empty', () => Promise.resolve(Readable.from([]))],
     ['is half a video', () => Promise.resolve(Readable.from([video.subarray(0, 200)]))],
