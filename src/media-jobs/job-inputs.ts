@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { type ImageInput, ImageInputs, type ParsedImage, verifyImage } from '../core/media/image-inputs';
 import { inStep, type RequestTrace } from '../core/types/trace';
 import { OutboundClient } from '../core/outbound/outbound-client';
+import type { MemoryClaim } from '../core/types/request-context';
 import type { ImageFile } from '../providers/contract/images';
 import type { JobSpec } from '../providers/contract/media-job';
 import { toObjectKey } from '../core/storage/object-key';
@@ -34,6 +35,13 @@ export interface VideoImages {
   readonly firstFrame: ImageFile | null;
   readonly lastFrame: ImageFile | null;
   readonly references: readonly ImageFile[];
+}
+
+export interface FetchOptions {
+  readonly signal: AbortSignal;
+  /** Claims the fetched bytes. */
+  readonly memory: MemoryClaim;
+  readonly trace: RequestTrace | null;
 }
 
 type Owner = Pick<MediaJob, 'id' | 'organizationId'>;
@@ -97,16 +105,15 @@ export class JobInputs {
    * Fetches all images that an accepted job names by URL and stores them beside the inline ones. Returns their content
    * types by field, which {@link load} needs.
    * @throws GatewayError `validation_failed` or `ssrf_blocked` with the field as `param`, both permanent;
-   * `service_unavailable`
+   * `service_unavailable`, also without memory
    */
   async fetch(
     job: Owner & Pick<MediaJob, 'params'>,
-    signal: AbortSignal,
-    trace: RequestTrace | null,
+    { signal, memory, trace }: FetchOptions,
   ): Promise<Readonly<Record<string, string>>> {
     const named = imagesOf(job.params);
     const sources = await Promise.all(named.map((image) => this.locate(job, image, trace)));
-    const images = await inStep(trace, 'download', () => this.images.load(sources, signal), { kind: 'client' });
+    const images = await inStep(trace, 'download', () => this.images.load(sources, signal, memory), { kind: 'client' });
     const types: Record<string, string> = {};
     await Promise.all(
       images.map(async ({ bytes: body, contentType }, position) => {
@@ -117,6 +124,11 @@ export class JobInputs {
       }),
     );
     return types;
+  }
+
+  /** The stored bytes of all images of a job that is not submitted yet. @throws GatewayError `service_unavailable` */
+  async storedBytes(job: Owner & Pick<MediaJob, 'params'>): Promise<number> {
+    return imagesOf(job.params).length === 0 ? 0 : this.objects.storedBytes(objectOwner(job));
   }
 
   /**

@@ -61,9 +61,17 @@ export class StoredObjectRepository {
     return rows.map(({ key }) => key);
   }
 
-  /** Expires and claims all objects of an owner: a range of the primary key, as the prefix ends with a slash. */
+  /** Total size of the objects of an owner. */
+  async storedBytes(owner: ObjectOwner): Promise<number> {
+    const [row] = await this.dataSource.query<{ bytes: number }[]>(
+      'SELECT coalesce(sum(size_bytes), 0)::float8 AS bytes FROM stored_object WHERE key >= $1 AND key < $2',
+      keyRangeOf(owner),
+    );
+    return row?.bytes ?? 0;
+  }
+
+  /** Expires and claims all objects of an owner. */
   async claimOf(owner: ObjectOwner): Promise<string[]> {
-    const prefix = toKeyPrefix(owner);
     const rows = await this.dataSource.query<{ key: string }[]>(
       `WITH claimed AS (
          UPDATE stored_object
@@ -71,7 +79,7 @@ export class StoredObjectRepository {
                 sweep_after = clock_timestamp() + make_interval(mins => $3)
           WHERE key >= $1 AND key < $2 RETURNING key)
        SELECT key FROM claimed`,
-      [prefix, `${prefix.slice(0, -1)}0`, CLAIM_MINUTES],
+      [...keyRangeOf(owner), CLAIM_MINUTES],
     );
     return rows.map(({ key }) => key);
   }
@@ -80,4 +88,10 @@ export class StoredObjectRepository {
   async forget(keys: readonly string[]): Promise<void> {
     await this.dataSource.query('DELETE FROM stored_object WHERE key = ANY($1)', [keys]);
   }
+}
+
+/** A range of the primary key: the prefix ends with a slash, which precedes `0`. */
+function keyRangeOf(owner: ObjectOwner): [first: string, end: string] {
+  const prefix = toKeyPrefix(owner);
+  return [prefix, `${prefix.slice(0, -1)}0`];
 }

@@ -92,6 +92,11 @@ export class StoredObjects {
     return this.storage?.keyOf(url) ?? null;
   }
 
+  /** Total size of all objects of an owner. @throws GatewayError `service_unavailable` */
+  storedBytes(owner: ObjectOwner): Promise<number> {
+    return inDatabase(this.repository.storedBytes(owner));
+  }
+
   /**
    * Deletes all outputs of a request or job immediately if possible, the rest in a later sweep.
    * @throws GatewayError `service_unavailable` when the database cannot be reached; then nothing is deleted.

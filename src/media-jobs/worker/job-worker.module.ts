@@ -9,6 +9,7 @@ import { JobWebhookBody } from '../job-webhook-body';
 import { MediaJobsCoreModule } from '../media-jobs-core.module';
 import { ArtifactIntake } from './artifact-intake';
 import { FinalizeStep } from './finalize-step';
+import { ImageMemory } from './image-memory';
 import { InputStep } from './input-step';
 import { JobEndings } from './job-endings';
 import { JobGauges } from './job-gauges';
@@ -34,6 +35,7 @@ import { SubmitStep } from './submit-step';
   providers: [
     ArtifactIntake,
     FinalizeStep,
+    ImageMemory,
     InputStep,
     JobEndings,
     JobGauges,

@@ -11,12 +11,10 @@ import { MediaJobRepository } from '../media-job.repository';
 import type { DueJob } from '../media-job.types';
 import { JobRunner } from './job-runner';
 import { JobSweeps } from './job-sweeps';
+import { noRoomPauseMs } from './pauses';
 
 /** How long a wake-up waits for a slot of its lane. Quick steps free one much sooner; a lane that hangs does not. */
 const SLOT_TIMEOUT_MS = 1_000;
-
-/** Delay of a wake-up that found no free slot: its lane waits without blocking other lanes. */
-const NO_SLOT_DELAY_MS = { least: 500, most: 1_500 };
 
 /** Each has `WORKER_CONCURRENCY` slots (`job-runner.ts`). */
 const POOLS = 2;
@@ -75,7 +73,8 @@ export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationB
   private async run(due: DueJob): Promise<number | null | 'not-claimed'> {
     await this.runner.waitForSlot(due, SLOT_TIMEOUT_MS);
     const step = this.runner.begin(due);
-    if (step === null) return noSlotDelayMs();
+    // Its lane waits without blocking other lanes.
+    if (step === null) return noRoomPauseMs();
     const end = await step;
     return end === null || end === 'not-claimed' ? end : end.inMs;
   }
@@ -84,9 +83,4 @@ export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationB
     this.sweeps.stop();
     await Promise.all([this.close(), this.runner.stop(timeoutMs)]);
   }
-}
-
-function noSlotDelayMs(): number {
-  const { least, most } = NO_SLOT_DELAY_MS;
-  return least + Math.random() * (most - least);
 }

@@ -34,6 +34,11 @@ export function repairPauseMs(leastMs: number, sinceFirstMs: number): number {
   return Math.min(60_000, Math.max(leastMs, sinceFirstMs / 2));
 }
 
+/** The pause of a step that found no free slot or memory, in milliseconds. */
+export function noRoomPauseMs(random = Math.random): number {
+  return 500 + 1_000 * random();
+}
+
 function grown(first: number, most: number, steps: number): number {
   return Math.min(most, first * GROWTH ** Math.min(steps, 100));
 }

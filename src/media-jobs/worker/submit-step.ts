@@ -13,12 +13,13 @@ import { JobWorkRepository } from '../job-work.repository';
 import { MediaJobRepository } from '../media-job.repository';
 import type { MediaJob } from '../media-job.types';
 import { type Finalized, FinalizeStep } from './finalize-step';
+import { ImageMemory } from './image-memory';
 import { withTimeLimit } from './time-limit';
 import { JobEndings } from './job-endings';
 import { NO_PROVIDER_ACCEPTED, toJobError, toProviderError, INVALID_PROVIDER_HANDLE } from './job-failure';
 import { deadlinesOf, type SelectedDeployment, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
-import { pollPauseMs, submitPauseMs } from './pauses';
+import { noRoomPauseMs, pollPauseMs, submitPauseMs } from './pauses';
 import { type NextStep, nextStep, type JobLease } from './job-lease';
 
 /** A job with the target and spec of its current submission. */
@@ -42,6 +43,7 @@ export class SubmitStep {
     private readonly jobs: MediaJobRepository,
     private readonly targets: JobTargets,
     private readonly inputs: JobInputs,
+    private readonly memory: ImageMemory,
     private readonly finalize: FinalizeStep,
     private readonly endings: JobEndings,
     private readonly reports: JobReportAddress,
@@ -53,7 +55,20 @@ export class SubmitStep {
   }
 
   async submitJob(lease: JobLease): Promise<NextStep> {
-    if (lease.job.submitStartedAt !== null) return this.sendAgain(lease);
+    const { job } = lease;
+    const claim = this.memory.claimForSubmission(job.organizationId, await this.inputs.storedBytes(job));
+    if (claim === null) {
+      const inMs = noRoomPauseMs();
+      return nextStep(await this.work.reschedule(job, inMs), inMs);
+    }
+    try {
+      return await (job.submitStartedAt === null ? this.sendFirst(lease) : this.sendAgain(lease));
+    } finally {
+      claim.release();
+    }
+  }
+
+  private async sendFirst(lease: JobLease): Promise<NextStep> {
     const spec = await this.readSpec(lease);
     if (spec === null) return null;
     const selected = await this.targets.choose(lease.job);

@@ -94,4 +94,35 @@ describe('the images of a video job', () => {
     expect(await stage.step(job)).toMatchObject({ status: 'failed', error: { code: 'validation_failed' } });
     expect(provider.submissions).toEqual([]);
   });
+
+  it('wait for memory, for their download and their submission, and leave room for other organizations', async () => {
+    await stage.close();
+    stage = new WorkerStage(engine, ['first'], { maxBufferedBytes: 8 * PIXEL.length });
+    stage.adapters.set('first', provider.adapter);
+    const [busy, other] = [await createAccount(engine.money.pool), await createAccount(engine.money.pool)];
+    const illustrated = async (account: Account, images: number): Promise<MediaJob> =>
+      dueJob(account, { input_images: Array.from({ length: images }, () => host.url('/reference')) });
+    const held = await stage.step(await illustrated(busy, 1));
+    const second = await stage.step(await illustrated(busy, 1));
+    const quick = await stage.step(await illustrated(other, 1));
+    const accepted = Promise.withResolvers<void>();
+    provider.onSubmit = async (token) => {
+      await accepted.promise;
+      return provider.handle(token);
+    };
+    const holding = stage.step(held);
+    await until('the submission that holds half of it', WITHIN_MS, () => provider.submissions.length === 1);
+
+    expect(await stage.step(second)).toMatchObject({ status: 'queued', submissions: 0 });
+    const large = await illustrated(busy, 4);
+    expect(await stage.step(large)).toMatchObject({ status: 'queued', inputTypes: null, error: null });
+    expect(stage.scheduled.at(-1)?.inMs).toBeGreaterThanOrEqual(500);
+    const submitting = stage.step(quick);
+    await until('the other organization', WITHIN_MS, () => provider.submissions.length === 2);
+
+    accepted.resolve();
+    await Promise.all([holding, submitting]);
+    expect(await stage.step(second)).toMatchObject({ status: 'submitted' });
+    expect(await stage.step(large)).toMatchObject({ inputTypes: { 'input_images[3]': 'image/png' } });
+  });
 });

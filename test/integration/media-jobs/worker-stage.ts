@@ -21,6 +21,7 @@ import type { JobWakeUps } from '../../../src/media-jobs/job-wake-ups';
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
 import { ArtifactIntake } from '../../../src/media-jobs/worker/artifact-intake';
 import { FinalizeStep } from '../../../src/media-jobs/worker/finalize-step';
+import { ImageMemory } from '../../../src/media-jobs/worker/image-memory';
 import { InputStep } from '../../../src/media-jobs/worker/input-step';
 import { JobEndings } from '../../../src/media-jobs/worker/job-endings';
 import { JobSweeps } from '../../../src/media-jobs/worker/job-sweeps';
@@ -146,6 +147,7 @@ export interface StageSettings {
   readonly concurrency?: number;
   readonly leaseSeconds?: number;
   readonly maxArtifactBytes?: number;
+  readonly maxBufferedBytes?: number;
   readonly outboundLimits?: Partial<OutboundLimits>;
   /** Default: {@link RATE} per second of video. */
   readonly price?: Price;
@@ -173,8 +175,14 @@ export class WorkerStage {
     settings: StageSettings = {},
   ) {
     const { options: overrides = {}, concurrency = 8, leaseSeconds = 60, maxArtifactBytes = 1e7 } = settings;
-    const { inference, worker, ...rest } = loadConfig({ DATABASE_URL: 'postgres://x', REDIS_URL: 'redis://x' });
-    const config = { ...rest, inference, worker: { ...worker, concurrency, leaseSeconds, maxArtifactBytes } };
+    const { inference, worker, http, ...rest } = loadConfig({ DATABASE_URL: 'postgres://x', REDIS_URL: 'redis://x' });
+    const { maxBufferedBytes = http.maxBufferedBytes } = settings;
+    const config = {
+      ...rest,
+      inference,
+      http: { ...http, maxBufferedBytes },
+      worker: { ...worker, concurrency, leaseSeconds, maxArtifactBytes },
+    };
     const options = { ...DEFAULT_JOB_WORKER_OPTIONS, ...overrides };
     const local = { secret: 's'.repeat(32), signedUrlTtlSeconds: 60, baseUrl: () => 'http://127.0.0.1' };
     this.storage = new FailingStorage(new LocalStorage({ ...local, root: this.directory }, systemClock));
@@ -194,11 +202,13 @@ export class WorkerStage {
     const finalize = new FinalizeStep(engine.work, intake, prices, endings);
     const targets = this.createTargets();
     this.inputs = new JobInputs(new ImageInputs(outbound), outbound, objects);
+    const memory = new ImageMemory(config);
     const submit = new SubmitStep(
       engine.work,
       engine.jobs,
       targets,
       this.inputs,
+      memory,
       finalize,
       endings,
       new JobReportAddress({ ...config, apiKeyPepper: 'p'.repeat(32) }),
@@ -207,7 +217,7 @@ export class WorkerStage {
       options,
     );
     const poll = new PollStep(engine.work, targets, finalize, endings, systemClock, config, options);
-    const fetching = new InputStep(engine.work, this.inputs, endings);
+    const fetching = new InputStep(engine.work, this.inputs, memory, endings);
     this.runner = new JobRunner(
       engine.work,
       fetching,
