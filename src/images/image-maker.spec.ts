@@ -3,7 +3,8 @@ import { Logger } from '@nestjs/common';
 import { tinyPng } from '../../test/conformance/media-answers';
 import { compilePrice } from '../billing/pricing/price';
 import type { Candidate } from '../inference/inference.types';
-import type { OutboundClient } from '../core/outbound/outbound-client';
+import type { ArtifactLimits, OutboundClient } from '../core/outbound/outbound-client';
+import { OutboundError } from '../core/outbound/outbound-error';
 import type { Price } from '../models/catalog-model';
 import type { GeneratedImage, ImageRequest, ImageResult } from '../providers/contract/images';
 import type { ProviderCall } from '../providers/contract/provider-call';
@@ -16,6 +17,8 @@ Logger.overrideLogger(false);
 const PNG = Buffer.from('89504e470d0a1a0a00', 'hex');
 /** Of the width in a PNG file; the height follows. */
 const WIDTH_OFFSET = 16;
+/** A PNG of 16 megapixels that compresses badly: two of three bytes remain. */
+const BYTES_OF_4K = 32 * 1_048_576;
 const GIF = Buffer.from('GIF89a pixels');
 const USAGE: UsageVector = { ...NO_USAGE, inputText: 5, outputImage: 100 };
 const REQUEST: ImageRequest = {
@@ -57,9 +60,11 @@ async function make({
     return result;
   };
   const outbound = {
-    fetchArtifact: async (url: string) => {
+    fetchArtifact: async (url: string, { maxBytes }: ArtifactLimits) => {
       if (url.includes('unreachable')) throw new Error('unreachable');
-      return { body: Readable.from([PNG.subarray(0, 4), PNG.subarray(4)]), contentType: 'text/html' };
+      const rest = url.includes('4k') ? Buffer.alloc(BYTES_OF_4K) : Buffer.alloc(0);
+      if (rest.length > maxBytes) throw new OutboundError('too-large');
+      return { body: Readable.from([PNG.subarray(0, 4), PNG.subarray(4), rest]), contentType: 'text/html' };
     },
   } as unknown as OutboundClient;
   const provider = { id: 'fake', images: { generate } };
@@ -95,6 +100,11 @@ describe('ImageMaker images', () => {
     const { images, outputBytes } = await make({ results: [{ images: [given], usage: null }] });
     expect(images).toEqual([{ bytes, contentType: 'image/png', revisedPrompt: null, size: null }]);
     expect(outputBytes).toBe(PNG.length);
+  });
+
+  it('fetches an image of 4K', async () => {
+    const { outputBytes } = await make({ results: [{ images: [at('https://vendor.example/4k.png')], usage: null }] });
+    expect(outputBytes).toBe(PNG.length + BYTES_OF_4K);
   });
 
   it.each([

@@ -15,8 +15,8 @@ import { callsFor } from './image-order';
 
 const logger = new Logger('ImageMaker');
 
-/** Generous for the output of any model. */
-const FETCH_LIMITS = { maxBytes: 20 * 1_048_576, timeoutMs: 60_000 };
+/** Twice the usual PNG of 4K, the largest that models make: its 16 megapixels are 48 MiB uncompressed. */
+const FETCH_LIMITS = { maxBytes: 48 * 1_048_576, timeoutMs: 60_000 };
 
 /** Types that every client can display; other images are dropped. */
 const ALLOWED_TYPES: ReadonlySet<string | null> = new Set(['image/png', 'image/jpeg', 'image/webp']);
