@@ -9,6 +9,7 @@ import type { Provider } from '../contract/provider';
 import { klingAuthorization } from './kling/kling-token';
 
 const image = (bytes: string): ImageFile => ({ bytes: Buffer.from(bytes), contentType: 'image/png' });
+const sizedImage = (length: number): ImageFile => ({ bytes: Buffer.alloc(length), contentType: 'image/png' });
 const FIRST = image('first');
 const LAST = image('last');
 const REFERENCE = image('reference');
@@ -78,17 +79,14 @@ describe('a video request', () => {
     [
       'runway',
       'gen4.5',
-      { durationSeconds: 5, resolution: '720p', aspectRatio: '1:1', firstFrame: FIRST, lastFrame: LAST },
+      { durationSeconds: 5, resolution: '720p', aspectRatio: '1:1', firstFrame: FIRST },
       'POST /v1/image_to_video',
       {
         model: 'gen4.5',
         promptText: 'a lighthouse',
         ratio: '960:960',
         duration: 5,
-        promptImage: [
-          { uri: dataUrl(FIRST), position: 'first' },
-          { uri: dataUrl(LAST), position: 'last' },
-        ],
+        promptImage: [{ uri: dataUrl(FIRST), position: 'first' }],
       },
     ],
     [
@@ -221,12 +219,25 @@ describe('a video request', () => {
     expect(body).toHaveProperty('resolution', '2K');
   });
 
+  it.each<[param: string, longest: Partial<VideoSpec>, longer: Partial<VideoSpec>]>([
+    ['prompt', { prompt: 'é'.repeat(1_000) }, { prompt: 'é'.repeat(1_001) }],
+    ['image_url', { firstFrame: sizedImage(3_932_100) }, { firstFrame: sizedImage(3_932_160) }],
+  ])('with the longest %s of Runway is sent, and with a longer one refused before', async (param, longest, longer) => {
+    const adapter = open('runway');
+    await adapter.submit(videoSpec(longest), TOKEN, providerCall());
+    const { code, options } = await providerErrorOf(adapter.submit(videoSpec(longer), TOKEN, providerCall()));
+    const expected = ['validation_failed', 'connect', param, 1];
+    expect([code, options.phase, options.param, upstream.received.length]).toEqual(expected);
+  });
+
   it.each<[id: string, spec: Partial<VideoSpec>, param: string]>([
     ['xai', { resolution: '1080p', firstFrame: FIRST, lastFrame: LAST }, 'resolution'],
     ['xai', { resolution: '1080p', references: [REFERENCE] }, 'resolution'],
     ['xai', { lastFrame: LAST }, 'end_image_url'],
     ['xai', { firstFrame: FIRST, references: [REFERENCE] }, 'input_images'],
     ['runway', { aspectRatio: '1:1' }, 'aspect_ratio'],
+    ['runway', { lastFrame: LAST }, 'end_image_url'],
+    ['runway', { firstFrame: FIRST, lastFrame: LAST }, 'end_image_url'],
     ['minimax', { firstFrame: FIRST, aspectRatio: '1:1' }, 'aspect_ratio'],
     ['minimax', { references: Array<ImageFile>(6).fill(REFERENCE) }, 'input_images'],
     ['luma', { durationSeconds: 10, firstFrame: FIRST }, 'duration_seconds'],

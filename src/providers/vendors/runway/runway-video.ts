@@ -1,3 +1,4 @@
+import type { ImageFile } from '../../contract/images';
 import type { JobCapabilities, JobHandle, JobSnapshot, JobSpec, VideoSpec } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
@@ -29,6 +30,10 @@ const RATIOS: Readonly<Record<string, string>> = {
 };
 /** Without an image. */
 const TEXT_RATIOS: readonly string[] = ['16:9', '9:16'];
+/** UTF-16 code units, as JavaScript counts. */
+const MAX_PROMPT_LENGTH = 1_000;
+/** "Must be under 5MB (1024 × 1024 × 5 bytes)": https://docs.dev.runwayml.com/assets/inputs/ */
+const MAX_DATA_URI_LENGTH = 5 * 1_048_576 - 1;
 
 /**
  * Runway's own models (https://docs.dev.runwayml.com/api/), which make silent videos. A task over the concurrency of the
@@ -52,7 +57,7 @@ export class RunwayVideo extends VideoJobs {
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
     const video = asVideo(spec);
     const body = JSON.stringify(toRunwayRequest(video, call.upstreamModel));
-    const endpoint = this.http.endpoint(hasFrame(video) ? 'image_to_video' : 'text_to_video');
+    const endpoint = this.http.endpoint(video.firstFrame === null ? 'text_to_video' : 'image_to_video');
     const { id } = await submitJob(this.http, endpoint, body, call);
     return toHandle(this.provider, id, call);
   }
@@ -75,28 +80,31 @@ export class RunwayVideo extends VideoJobs {
   }
 }
 
-function hasFrame({ firstFrame, lastFrame }: VideoSpec): boolean {
-  return firstFrame !== null || lastFrame !== null;
-}
-
+/** Of Gen-4.5, which starts a video with an image but does not end it with one. */
 function toRunwayRequest(spec: VideoSpec, model: string): JsonObject {
   const { prompt, durationSeconds, firstFrame, lastFrame } = spec;
-  const frames = [
-    ...(firstFrame === null ? [] : [{ uri: toDataUrl(firstFrame), position: 'first' }]),
-    ...(lastFrame === null ? [] : [{ uri: toDataUrl(lastFrame), position: 'last' }]),
-  ];
+  if (prompt.length > MAX_PROMPT_LENGTH) {
+    throw unsupportedTogether(`The model takes prompts of at most ${MAX_PROMPT_LENGTH} characters.`, 'prompt');
+  }
+  if (lastFrame !== null) throw unsupportedTogether('The model does not take a last frame.', 'end_image_url');
   return {
     model,
     promptText: prompt,
     ratio: ratioOf(spec),
     duration: durationSeconds,
-    ...(frames.length > 0 && { promptImage: frames }),
+    ...(firstFrame !== null && { promptImage: [{ uri: toDataUri(firstFrame), position: 'first' }] }),
   };
+}
+
+function toDataUri(image: ImageFile): string {
+  const uri = toDataUrl(image);
+  if (uri.length <= MAX_DATA_URI_LENGTH) return uri;
+  throw unsupportedTogether('The model takes images of at most 3.7 MiB.', 'image_url');
 }
 
 function ratioOf(spec: VideoSpec): string {
   const wanted = spec.aspectRatio ?? '16:9';
-  const supported = hasFrame(spec) ? Object.keys(RATIOS) : TEXT_RATIOS;
+  const supported = spec.firstFrame === null ? TEXT_RATIOS : Object.keys(RATIOS);
   const ratio = supported.includes(wanted) ? RATIOS[wanted] : undefined;
   if (ratio !== undefined) return ratio;
   throw unsupportedTogether(
