@@ -178,7 +178,7 @@ const fieldTarget = z.strictObject({
   format: z.string().includes('{}', { error: 'must contain {}' }).optional(),
   as: z.enum(['text', 'milliseconds', 'list', 'single', 'width_height', 'width', 'height']).optional(),
 }) satisfies z.ZodType<FieldTarget>;
-const fieldMap = z.partialRecord(z.enum(MAPPED_FIELDS), z.union([fieldPath, fieldTarget, z.array(fieldTarget).min(1)]));
+const fieldMap = z.partialRecord(z.enum(MAPPED_FIELDS), z.union([fieldPath, fieldTarget, z.array(fieldTarget)]));
 // Zod drops the name __proto__ of a record without a word.
 const fixedInput = z
   .unknown()

@@ -3,12 +3,15 @@ import { callsFor } from '../../src/images/image-order';
 import type { CatalogEntry, CatalogEntryDeployment } from '../../src/models/catalog.schema';
 import { loadCatalog } from '../../src/models/load-catalog';
 import type { ImageFile, ImageRequest } from '../../src/providers/contract/images';
+import type { JobSpec } from '../../src/providers/contract/media-job';
 import type { RequestMapping } from '../../src/providers/contract/request-mapping';
-import { toImageInput } from '../../src/providers/kit/request-mapping';
+import { toImageInput, toJobInput } from '../../src/providers/kit/request-mapping';
+import { musicSpec, videoSpec } from './job-requests';
 import { tinyPng } from './media-answers';
 import { imageRequest } from './media-requests';
 
 type Media = NonNullable<CatalogEntry['media']>;
+type Traits = NonNullable<CatalogEntryDeployment['when']>;
 const PNG: ImageFile = { bytes: tinyPng(), contentType: 'image/png' };
 /** The contract's, of one request. */
 const MAX_IMAGES = 10;
@@ -34,9 +37,14 @@ it('of the built-in catalogue can be sent to every deployment of their model', a
 /** One for each option, which the others leave at their defaults. */
 function senders(entry: CatalogEntry, deployment: CatalogEntryDeployment, mapping: RequestMapping): (() => unknown)[] {
   const { media = {} } = entry;
+  const { when = {} } = deployment;
   switch (entry.modality) {
     case 'image':
       return images(entry, media, deployment).map((request) => () => toImageInput(request, mapping));
+    case 'video':
+      return videos(media, when).map((spec) => () => toJobInput(spec, mapping));
+    case 'music':
+      return pieces(media).map((spec) => () => toJobInput(spec, mapping));
     default:
       return [];
   }
@@ -60,4 +68,42 @@ function images({ features }: CatalogEntry, media: Media, { when = {}, quirks }:
     ...(takesImages && mask ? [{ images: [PNG], mask: PNG }] : []),
   ];
   return options.map((option) => imageRequest({ ...base, ...option }));
+}
+
+function videos(media: Media, when: Traits): JobSpec[] {
+  const [durationSeconds = 5] = secondsOf(media);
+  const base = {
+    durationSeconds,
+    resolution: media.resolutions?.[0] ?? null,
+    audio: media.audio === 'always',
+    firstFrame: when.image === true ? PNG : null,
+    lastFrame: when.last_frame === true ? PNG : null,
+    references: when.references === true ? [PNG] : [],
+  };
+  return [
+    base,
+    ...secondsOf(media).map((seconds) => ({ durationSeconds: seconds })),
+    ...(media.resolutions ?? []).map((resolution) => ({ resolution })),
+    ...(media.aspect_ratios ?? []).map((aspectRatio) => ({ aspectRatio })),
+    ...(media.audio === 'optional' ? [{ audio: true }] : []),
+    ...(media.first_frame === true && when.image !== false ? [{ firstFrame: PNG }] : []),
+    ...(media.last_frame === true && when.last_frame !== false ? [{ lastFrame: PNG }] : []),
+    ...(media.references === true && when.references !== false ? [{ references: [PNG] }] : []),
+  ].map((option) => videoSpec({ ...base, ...option }));
+}
+
+function pieces(media: Media): JobSpec[] {
+  const [durationSeconds = 30] = secondsOf(media);
+  const base = { durationSeconds, format: media.formats?.[0] ?? null };
+  return [
+    base,
+    { instrumental: true },
+    ...secondsOf(media).map((seconds) => ({ durationSeconds: seconds })),
+    ...(media.formats ?? []).map((format) => ({ format })),
+    ...(media.sample_rates ?? []).map((sampleRate) => ({ sampleRate })),
+  ].map((option) => musicSpec({ ...base, ...option }));
+}
+
+function secondsOf({ durations = [] }: Media): readonly number[] {
+  return 'min' in durations ? [durations.min, durations.max] : durations;
 }

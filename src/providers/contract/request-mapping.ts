@@ -41,7 +41,7 @@ export interface FieldTarget {
   readonly as?: 'text' | 'milliseconds' | 'list' | 'single' | 'width_height' | 'width' | 'height';
 }
 
-/** A field of the upstream, or several. */
+/** A field of the upstream, or several; none: the upstream does in any case what the field asks for. */
 export type FieldTargets = string | FieldTarget | readonly FieldTarget[];
 
 export function listTargets(targets: FieldTargets): readonly FieldTarget[] {
