@@ -77,9 +77,9 @@ export class JobRoutes {
 /** Without the candidates whose adapter refuses the job. @throws GatewayError of the first, when all do */
 function ableOf(candidates: readonly Candidate[], { outline }: SpecifiedJob, kind: JobKind): readonly Candidate[] {
   const refusals: ProviderError[] = [];
-  const able = candidates.filter(({ provider }) => {
+  const able = candidates.filter(({ provider, deployment }) => {
     try {
-      provider[kind]?.assertSupported?.(outline);
+      provider[kind]?.assertSupported?.(outline, deployment);
       return true;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;

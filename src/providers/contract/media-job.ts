@@ -116,11 +116,11 @@ export interface ReportCall extends CallLimits {
 interface JobAdapterBase {
   readonly capabilities: JobCapabilities;
   /**
-   * Refuses options that the model supports, but not together; called before anything is paid. Images may be empty: only
-   * their presence counts. Absent: all go together.
+   * Refuses options that the model supports, but not together or not at this deployment; called before anything is paid.
+   * Images may be empty: only their presence counts. Absent: all go together.
    * @throws ProviderError `validation_failed` with `param`
    */
-  assertSupported?(spec: JobSpec): void;
+  assertSupported?(spec: JobSpec, deployment: Pick<ProviderCall, 'mapping'>): void;
   /**
    * The bytes of an output that is neither a web URL nor bytes. The caller must read the stream to its end or destroy it.
    * Absent: there are no such outputs.

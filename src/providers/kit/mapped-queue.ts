@@ -63,6 +63,11 @@ export class MappedJobs implements AsyncJobAdapter {
     readonly verifyReport: Required<AsyncJobAdapter>['verifyReport'],
   ) {}
 
+  /** Without a mapping the deployment cannot be called at all, which no option of the request changes. */
+  assertSupported(spec: JobSpec, { mapping }: Pick<ProviderCall, 'mapping'>): void {
+    if (mapping !== undefined) toJobInput(spec, mapping);
+  }
+
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
     const mapping = requireMapping(call);
     const input = toJobInput(spec, mapping);

@@ -106,7 +106,7 @@ describe('a piece of music', () => {
     (id) => {
       const music = open(id);
       for (const option of [{ format: 'wav' }, { sampleRate: 48_000 }]) {
-        expect(() => music.assertSupported?.({ ...SPEC, ...option })).toThrow(
+        expect(() => music.assertSupported?.({ ...SPEC, ...option }, {})).toThrow(
           expect.objectContaining({ code: 'validation_failed' }),
         );
       }
