@@ -23,4 +23,9 @@ describe('the media models of the built-in catalogue', () => {
     expect(priced.length).toBeGreaterThanOrEqual(least);
     expect(priced.length).toBe(of(...modalities).length);
   });
+
+  it('say whether their videos have sound', () => {
+    const unknown = of('video').filter(({ media }) => media?.audio === undefined);
+    expect(unknown.map(({ id }) => id)).toEqual([]);
+  });
 });
