@@ -10,6 +10,9 @@ export interface UpstreamFault extends GoogleDetails {
   readonly param: string | undefined;
 }
 
+/** The code of a question that came too early, which fal states in a sentence only. */
+export const STILL_IN_PROGRESS = 'still_in_progress';
+
 const EMPTY_FAULT: UpstreamFault = { message: '', type: '', code: '', param: undefined };
 const PARAM = /^[A-Za-z_][\w.[\]-]{0,199}$/;
 
@@ -106,7 +109,8 @@ function fromDetail(detail: unknown, title: unknown = undefined): UpstreamFault 
 function fromSentence(message: string, title: string): UpstreamFault {
   const [, seconds] = /\brate limit resets in ~?(\d{1,4})s\b/.exec(message) ?? [];
   const type = /validation/i.test(title) ? 'request_validation' : '';
-  return { ...EMPTY_FAULT, message, type, ...(seconds !== undefined && { retryAfterSeconds: Number(seconds) }) };
+  const code = /\bstill in progress\b/i.test(message) ? STILL_IN_PROGRESS : '';
+  return { ...EMPTY_FAULT, message, type, code, ...(seconds !== undefined && { retryAfterSeconds: Number(seconds) }) };
 }
 
 function locationOf({ loc }: JsonObject): string | undefined {

@@ -28,7 +28,9 @@ export function falFailureOf({ code, options }: ProviderError, isFailed: boolean
   const details = { ...options.details, ...(options.param !== undefined && { param: options.param }) };
   if (code === 'validation_failed' && isModeration(options)) return toFailure('content_policy', details);
   if (status === CLIENT_CLOSED) return toFailure('client_cancelled', details);
-  if (status === 422) return toFailure(kind || 'value_error', details);
+  // A 400 says less than what the status reports, and may concern the gateway's key instead of the request.
+  const isRefused = status === 422 || (status === 400 && !isFailed && options.credentialRefused !== true);
+  if (isRefused) return toFailure(kind || 'value_error', details);
   // Of a request that failed; elsewhere a proxy between fal and the gateway may have answered.
   const isNamed = kind !== '' || type !== '';
   return status >= 500 && (isFailed || isNamed) && isNamed ? toFailure(kind || type, details) : null;

@@ -223,6 +223,16 @@ describe('a job at fal', () => {
       { status: { error: 'x', error_type: 'runner_disconnected' }, result: {} },
       { state: 'failed', error: { code: 'provider_unavailable' } },
     ],
+    [
+      'a refusal with 400',
+      { code: 400, result: { detail: 'Unsupported image of the secret of my prompt' } },
+      { state: 'failed', error: { code: 'validation_failed' } },
+    ],
+    [
+      'an error of the status whose result is a bare 400',
+      { status: { error: 'x', error_type: 'runner_disconnected' }, code: 400, result: { detail: 'x' } },
+      { state: 'failed', error: { code: 'provider_unavailable' } },
+    ],
     ['no result', { result: { video: null } }, { state: 'failed', error: { code: 'provider_error' } }],
     [
       'a removal from the queue',
@@ -239,6 +249,7 @@ describe('a job at fal', () => {
     });
     for (const [code, result] of [
       [502, '<html></html>'],
+      [400, { detail: 'Incorrect API key' }],
       [200, 'not JSON'],
       [429, {}],
     ] as const) {

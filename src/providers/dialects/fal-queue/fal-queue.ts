@@ -6,6 +6,7 @@ import type { CallLimits, ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { type JsonObject, parseJsonObject } from '../../kit/json';
 import type { UpstreamHeaders } from '../../kit/upstream-errors';
+import { STILL_IN_PROGRESS } from '../../kit/upstream-fault';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import {
   isStorableId,
@@ -76,11 +77,11 @@ export class FalQueue implements MappedQueue {
       return { state: 'done', document, units: unitsOf(reply.headers) };
     } catch (error) {
       if (!(error instanceof ProviderError) || call.signal.aborted) throw error;
+      if (reported === null && isEarly(error)) return { state: 'running' };
       // The result is the failure, in more detail than the status.
       const failure = falFailureOf(error, reported !== null);
       if (failure !== null) return failure;
       if (reported !== null) return reported;
-      if (isEarly(error)) return { state: 'running' };
       throw error;
     }
   }
@@ -102,7 +103,7 @@ function isWithheld({ has_nsfw_concepts: flags }: JsonObject): boolean {
 
 /** 400 "Request is still in progress": the status was ahead of the result (https://github.com/vercel/ai). */
 function isEarly({ options }: ProviderError): boolean {
-  return options.upstream?.status === 400;
+  return options.upstream?.code === STILL_IN_PROGRESS;
 }
 
 /** Fractions are usual: a unit may be a megapixel or a second (https://github.com/TanStack/ai/issues/722). */
