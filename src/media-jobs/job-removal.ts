@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { StoredObjects } from '../core/storage/stored-objects';
 import { type DeletedJob, MediaJobRepository } from './media-job.repository';
+import type { MediaJob } from './media-job.types';
 
 /** Removes the objects and rows of deleted jobs. Every step is idempotent and can run in any process. */
 @Injectable()
@@ -19,5 +20,10 @@ export class JobRemoval {
     await this.objects.deleteAll(job);
     await this.jobs.removeArtifacts(job);
     return this.jobs.remove(job);
+  }
+
+  /** Deletes what a step has stored after its job was deleted. @throws as {@link remove} */
+  async discardLateObjects(job: MediaJob): Promise<void> {
+    if ((await this.jobs.find(job.id, job.organizationId, job.kind)) === null) await this.objects.deleteAll(job);
   }
 }

@@ -6,6 +6,7 @@ import { leaseOwner } from '../../core/scheduling/task-lease';
 import { Tracing } from '../../core/observability/traces/tracing';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { needsInputs, poolOf, type JobPool } from '../job-lane';
+import { JobRemoval } from '../job-removal';
 import { JobWorkRepository } from '../job-work.repository';
 import type { DueJob, MediaJob } from '../media-job.types';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
@@ -42,6 +43,7 @@ export class JobRunner {
     private readonly fetching: InputStep,
     private readonly submitting: SubmitStep,
     private readonly polling: PollStep,
+    private readonly removal: JobRemoval,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) { worker }: Pick<AppConfig, 'worker'>,
     @Inject(JOB_WORKER_OPTIONS) private readonly options: JobWorkerOptions,
@@ -120,7 +122,8 @@ export class JobRunner {
     try {
       const next = await this.step({ job, trace, leaseLost: keeper.lost, stopRequested });
       this.metrics.jobSteps.of(step, 'ok').inc();
-      if (step === 'poll' && next !== null) this.upcoming.note(job, next);
+      if (next === null) await this.removal.discardLateObjects(job);
+      else if (step === 'poll') this.upcoming.note(job, next);
       return next;
     } catch (error) {
       isFailed = true;

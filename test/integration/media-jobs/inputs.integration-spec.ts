@@ -5,7 +5,7 @@ import { PIXEL, PublicHost, respondWith } from '../../harness/public-host';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount } from '../billing/money-engine';
 import { type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
-import { failure, ScriptedProvider, WorkerStage } from './worker-stage';
+import { deleteCanceled, failure, ScriptedProvider, storedKeys, WorkerStage } from './worker-stage';
 
 const CONCURRENCY = 8;
 const FOREVER_MS = 3_600_000;
@@ -86,6 +86,18 @@ describe('the images of a video job', () => {
     const shown = expect.objectContaining({ firstFrame: image, lastFrame: null, references: [image] });
     expect(provider.specs).toEqual([shown, shown]);
     expect(host.seen).toHaveLength(2);
+  });
+
+  it('are deleted when they arrive after their job was canceled and deleted', async () => {
+    const answer = Promise.withResolvers<() => void>();
+    host.answer = (response) => answer.resolve(() => respondWith(response, PIXEL));
+    const job = await dueJob(await createAccount(engine.money.pool), { image_url: host.url('/first') });
+    const step = stage.begin(job);
+    const send = await answer.promise;
+    await deleteCanceled(engine, stage.removal, job);
+    send();
+    await step;
+    expect(await storedKeys(engine, job)).toEqual([]);
   });
 
   it('fail the job before any submission when they are not images', async () => {

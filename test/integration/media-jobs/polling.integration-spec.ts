@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { JobEnding, MediaJob } from '../../../src/media-jobs/media-job.types';
 import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
@@ -11,10 +11,12 @@ import { type Account, createAccount, requireSoundBooks } from '../billing/money
 import { finish, type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
 import {
   CAPABLE,
+  deleteCanceled,
   failure,
   PRICE,
   RUNNING,
   ScriptedProvider,
+  storedKeys,
   type StageSettings,
   SUCCESS,
   WorkerStage,
@@ -229,6 +231,21 @@ describe('polling a submitted job', () => {
     expect(await stage.step(job)).toMatchObject({ status: 'submitted', setbacks: 2 });
     const message = "The provider's result exceeds the gateway's size limit.";
     expect(await stage.step(job)).toMatchObject({ status: 'failed', error: { message }, costMicro: 0n });
+  });
+
+  it('deletes a result that is stored after its job was canceled and deleted', async () => {
+    jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    const file = new PassThrough();
+    const opened = Promise.withResolvers<void>();
+    provider.onOpen = () => (opened.resolve(), Promise.resolve(file));
+    const job = await submitted();
+    const step = stage.begin(await requireJob(engine, job.id, job));
+    await opened.promise;
+    await letPass(engine, job.id, 61);
+    await deleteCanceled(engine, stage.removal, job);
+    file.end(video);
+    await step;
+    expect(await storedKeys(engine, job)).toEqual([]);
   });
 
   it('fails without a charge when the provider no longer has the result, and tells the operator once', async () => {

@@ -16,6 +16,7 @@ import { loadConfig } from '../../../src/core/config/load-config';
 import type { Candidate } from '../../../src/inference/inference.types';
 import { JobInputs } from '../../../src/media-jobs/job-inputs';
 import { laneOf } from '../../../src/media-jobs/job-lane';
+import { JobRemoval } from '../../../src/media-jobs/job-removal';
 import type { JobRoutes } from '../../../src/media-jobs/job-routes';
 import type { JobWakeUps } from '../../../src/media-jobs/job-wake-ups';
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
@@ -49,7 +50,7 @@ import { LocalStorage } from '../../../src/core/storage/local-storage';
 import type { ObjectStorage } from '../../../src/core/storage/object-storage';
 import { StoredObjectRepository } from '../../../src/core/storage/stored-object.repository';
 import { StoredObjects } from '../../../src/core/storage/stored-objects';
-import { type JobEngine, letPass, requireJob } from './job-engine';
+import { finish, type JobEngine, letPass, requireJob } from './job-engine';
 
 /** The price of every job here, in micro-units per second. */
 const RATE = 200n;
@@ -163,6 +164,7 @@ export class WorkerStage {
   readonly runner: JobRunner;
   readonly sweeps: JobSweeps;
   readonly inputs: JobInputs;
+  readonly removal: JobRemoval;
   /** Open provider calls. */
   flights = 0;
   private readonly probe = new ArtifactProbe();
@@ -218,18 +220,19 @@ export class WorkerStage {
     );
     const poll = new PollStep(engine.work, targets, finalize, endings, systemClock, config, options);
     const fetching = new InputStep(engine.work, this.inputs, memory, endings);
+    this.removal = new JobRemoval(engine.jobs, objects);
     this.runner = new JobRunner(
       engine.work,
       fetching,
       submit,
       poll,
+      this.removal,
       systemClock,
       config,
       options,
       new Metrics(),
       UNTRACED,
     );
-    const removal = {} as never;
     const routes = { hasProviders: true } as JobRoutes;
     const wakeUps = { isReachable: true, wake: () => Promise.resolve() } as Partial<JobWakeUps> as JobWakeUps;
     this.sweeps = new JobSweeps(
@@ -237,7 +240,7 @@ export class WorkerStage {
       this.runner,
       endings,
       targets,
-      removal,
+      this.removal,
       routes,
       wakeUps,
       systemClock,
@@ -323,6 +326,21 @@ export class WorkerStage {
       { beginCall } as never,
     );
   }
+}
+
+/** What two DELETEs of a client do to a job under way, whose provider has confirmed the cancellation. */
+export async function deleteCanceled(engine: JobEngine, removal: JobRemoval, job: MediaJob): Promise<void> {
+  const canceled = await finish(engine, await requireJob(engine, job.id, job), { status: 'canceled' });
+  if (canceled === null) throw new Error('the job could not be canceled');
+  await engine.jobs.endCancellation(job);
+  await engine.jobs.markDeleted(job.id, job.organizationId);
+  if (!(await removal.remove(canceled))) throw new Error('the job could not be removed');
+}
+
+/** The keys of the objects of a job. */
+export async function storedKeys({ dataSource }: JobEngine, { id }: MediaJob): Promise<string[]> {
+  const statement = `SELECT key FROM stored_object WHERE key LIKE '%' || $1 || '%'`;
+  return (await dataSource.query<{ key: string }[]>(statement, [id])).map(({ key }) => key);
 }
 
 /** A provider error. */
