@@ -1,9 +1,10 @@
 import type { JobCapabilities, JobHandle, JobSnapshot, JobSpec, VideoSpec } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
-import { SUCCESS_WITHOUT_RESULT } from '../../contract/provider-error';
+import { ProviderError, SUCCESS_WITHOUT_RESULT } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { toDataUrl } from '../../kit/data-url';
 import {
+  asRefusal,
   asVideo,
   billed,
   expiredJob,
@@ -48,14 +49,28 @@ export class XaiVideo extends VideoJobs {
     return toHandle(this.provider, reply['request_id'], call);
   }
 
-  async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
-    const bytes = await this.http.get(this.http.endpoint(`videos/${segment(id)}`), call);
-    // Pending is 202, with or without a document.
-    if (bytes.length === 0) return { state: 'queued', progress: 0 };
-    const job = parseJsonObject(bytes);
-    if (job === null) throw unreadable();
-    return toSnapshot(job);
+  poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
+    return this.http.get(this.http.endpoint(`videos/${segment(id)}`), call).then(readReport, endIfModerated);
   }
+}
+
+function readReport(bytes: Buffer): JobSnapshot {
+  // Pending is 202, with or without a document.
+  if (bytes.length === 0) return { state: 'queued', progress: 0 };
+  const job = parseJsonObject(bytes);
+  if (job === null) throw unreadable();
+  return toSnapshot(job);
+}
+
+/**
+ * The end of a video that moderation withholds: the poll itself is refused, with `imagine:content-moderated`.
+ * @throws rethrows other errors, which say nothing about the video
+ */
+function endIfModerated(error: unknown): JobSnapshot {
+  if (!(error instanceof ProviderError) || asRefusal(error).options.details?.['reason'] !== 'content_filtered') {
+    throw error;
+  }
+  return failedJob([error.options.upstream?.code], true);
 }
 
 function toXaiRequest(spec: VideoSpec, model: string): JsonObject {
