@@ -162,6 +162,21 @@ describe('mapUpstreamError', () => {
   });
 
   it.each([
+    'Content violates usage guidelines. Team: 7c0a9f6e-1b1d-4a30-9a5e-2f3b8f1f0a11, Failed check: SAFETY_CHECK_TYPE_BIO',
+    'Failed check: SAFETY_CHECK_TYPE_CSAM',
+  ])('does not blame the credential for content that xAI refuses with 403: %s', (message) => {
+    const permission = 'The caller does not have permission to execute the specified operation';
+    const { code, options } = map(403, { code: permission, error: message });
+    expect([code, options.fallback, options.credentialRefused, options.details?.['reason']]).toEqual([
+      'validation_failed',
+      false,
+      undefined,
+      'content_filtered',
+    ]);
+    expect(options.details?.['provider_message']).not.toContain('7c0a9f6e');
+  });
+
+  it.each([
     openAi('invalid_request_error', 'context_length_exceeded', 'messages'),
     openAi('BadRequestError', '400', null, "This model's maximum context length is 4096 tokens. However, you asked"),
     openAi('invalid_request_error', '', null, 'prompt is too long: 210000 tokens > 200000 maximum'),

@@ -26,6 +26,11 @@ const CREDENTIAL =
 const CREDENTIAL_MESSAGE = /\b(incorrect|invalid) api key\b|\bapi key not valid\b/i;
 const CONTENT_POLICY =
   /content_?(against_)?(policy|filter)|moderation|responsible_?ai|safety_violation|data_?inspection/i;
+/**
+ * xAI's 403 for content has the code of a key without permission
+ * (https://github.com/QuantumNous/new-api/blob/main/service/violation_fee.go).
+ */
+const CONTENT_POLICY_MESSAGE = /\bcontent violates usage guidelines\b|\bSAFETY_CHECK_TYPE/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
   /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|context_(length|size)|unsupported_(value|parameter)/i;
@@ -88,7 +93,7 @@ function toProviderError(refusal: Refusal): ProviderError {
     },
   };
 
-  if (status >= 400 && status < 500 && CONTENT_POLICY.test(names)) return contentRefused(fault, options);
+  if (status >= 400 && status < 500 && namesContentPolicy(names, fault)) return contentRefused(fault, options);
   if (isOutOfMoney(refusal, names)) return accountRefused({ ...options, outOfCredit: true });
   if (status === 429 || status === 402) {
     return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', {
@@ -120,6 +125,10 @@ function isOutOfMoney({ status, fault, retryAfterSeconds }: Refusal, names: stri
   if (status === 402) return retryAfterSeconds === undefined;
   if (status === 429 && NO_QUOTA_MESSAGE.test(fault.message)) return true;
   return (status < 500 && MONEY.test(names)) || (status >= 400 && MONEY_MESSAGE.test(fault.message));
+}
+
+function namesContentPolicy(names: string, { message }: UpstreamFault): boolean {
+  return CONTENT_POLICY.test(names) || CONTENT_POLICY_MESSAGE.test(message);
 }
 
 function namesCredential({ code, type, reason, message }: UpstreamFault): boolean {
