@@ -155,10 +155,13 @@ describe('mapUpstreamError', () => {
     expect(map(400, openAi('invalid_request_error', 'x', 'see <a>')).options.param).toBeUndefined();
   });
 
-  it('marks content policy', () => {
-    expect(map(400, openAi('invalid_request_error', 'content_filter')).options.details).toMatchObject({
-      reason: 'content_filtered',
-    });
+  it.each(['content_filter', 'content_moderation', 'imagine:content-moderated'])('marks content policy: %s', (name) => {
+    const { code, options } = map(400, { code: name, error: 'Rejected.' });
+    expect([code, options.fallback, options.details?.['reason']]).toEqual([
+      'validation_failed',
+      false,
+      'content_filtered',
+    ]);
   });
 
   it.each([

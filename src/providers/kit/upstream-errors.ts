@@ -25,7 +25,7 @@ const CREDENTIAL =
 /** Several vendors answer 400 to a wrong key. */
 const CREDENTIAL_MESSAGE = /\b(incorrect|invalid) api key\b|\bapi key not valid\b/i;
 const CONTENT_POLICY =
-  /content_?(against_)?(policy|filter)|moderation|responsible_?ai|safety_violation|data_?inspection/i;
+  /content_?(against_)?(policy|filter)|moderat(?:ion|ed)|responsible_?ai|safety_violation|data_?inspection/i;
 /**
  * xAI's 403 for content has the code of a key without permission
  * (https://github.com/QuantumNous/new-api/blob/main/service/violation_fee.go).
