@@ -216,6 +216,17 @@ describe('ImageReply', () => {
     expect([code, options.details?.['reason']]).toEqual(['validation_failed', 'content_filtered']);
   });
 
+  it('reports images that moderation withholds as filtered content, unless others remain', async () => {
+    const withheld = { url: '', b64_json: null, respect_moderation: false };
+    const { code, options } = await providerErrorOf(read(list({}, withheld), 2));
+    expect([code, options.fallback, options.details?.['reason']]).toEqual([
+      'validation_failed',
+      false,
+      'content_filtered',
+    ]);
+    expect((await read(list(withheld, { b64_json: base64 }), 2)).images).toHaveLength(1);
+  });
+
   it('never blocks longer at a time than one of ten images takes', async () => {
     const image = Buffer.concat([tinyPng(), Buffer.alloc(2_400_000, 1)]).toString('base64');
     const bytes = Buffer.from(JSON.stringify(list(...Array.from({ length: 10 }, () => ({ b64_json: image })))));

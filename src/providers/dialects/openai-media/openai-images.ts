@@ -19,7 +19,7 @@ import { isImageUrl, notImages } from '../../kit/image-replies';
 import { DataSplitter, decodeBase64, isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 import { unsupported } from '../../kit/unsupported';
-import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
+import { contentFiltered, mapInBandError, transportFailure } from '../../kit/upstream-errors';
 import type { ReplyReceiver } from '../../kit/reply-receiver';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { detailsOf, toCount, toTotal } from '../../kit/usage';
@@ -194,7 +194,10 @@ export class ImageReply implements ReplyReceiver {
     const frame = parseFrame(this.splitter.end());
     if (frame['error'] != null) throw mapInBandError(frame, 'first_token');
     const images = this.items.filter((item) => typeof item !== 'string');
-    if (images.length === 0) throw notImages(this.items.find((item) => typeof item === 'string') ?? 'no images');
+    if (images.length === 0) {
+      if (this.items.includes(WITHHELD)) throw contentFiltered();
+      throw notImages(this.items.find((item) => typeof item === 'string') ?? 'no images');
+    }
     // The upstream reports the usage of all images, not of the remaining ones.
     // Recraft: https://www.recraft.ai/docs/api-reference/endpoints
     const { usage: reported, credits } = frame;
@@ -203,12 +206,18 @@ export class ImageReply implements ReplyReceiver {
   }
 }
 
+/** xAI: https://github.com/vercel/ai/issues/19168 */
+const WITHHELD = 'an image that moderation withheld';
+
 /** The image, or a description of the invalid item. */
 function toImage(item: ImageItem | null): GeneratedImage | string {
   if (item === null) return 'an image that is not an object';
-  const { url, revised_prompt: revised } = item.fields;
+  const { url, revised_prompt: revised, respect_moderation: isRespected } = item.fields;
   const revisedPrompt = typeof revised === 'string' && revised !== '' ? revised : null;
-  if (item.bytes === undefined) return isImageUrl(url) ? { url, revisedPrompt } : 'an image without its bytes';
+  if (item.bytes === undefined) {
+    if (isImageUrl(url)) return { url, revisedPrompt };
+    return isRespected === false ? WITHHELD : 'an image without its bytes';
+  }
   if (item.bytes === null) return 'an image that is not base64';
   if (sniffImageType(item.bytes) === null) return 'an image in an unknown format';
   return { bytes: item.bytes, revisedPrompt };
