@@ -235,6 +235,7 @@ describe('a video request', () => {
     ['xai', { resolution: '1080p', references: [REFERENCE] }, 'resolution'],
     ['xai', { lastFrame: LAST }, 'end_image_url'],
     ['xai', { firstFrame: FIRST, references: [REFERENCE] }, 'input_images'],
+    ['xai', { references: Array<ImageFile>(8).fill(REFERENCE) }, 'input_images'],
     ['runway', { aspectRatio: '1:1' }, 'aspect_ratio'],
     ['runway', { lastFrame: LAST }, 'end_image_url'],
     ['runway', { firstFrame: FIRST, lastFrame: LAST }, 'end_image_url'],

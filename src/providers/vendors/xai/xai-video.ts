@@ -24,6 +24,8 @@ import {
 const TICKS_PER_MICRO = 10_000;
 /** With a last frame or references (https://muapi.ai/playground/grok-imagine-video-1-5-image-to-video). */
 const SMALL_RESOLUTIONS = ['480p', '720p'];
+/** https://docs.x.ai/developers/model-capabilities/video/reference-to-video */
+const MAX_REFERENCES = 7;
 
 /**
  * Videos of Grok Imagine (https://docs.x.ai/developers/model-capabilities/video/generation). A request cannot be canceled,
@@ -96,6 +98,9 @@ function assertTogether({ resolution, firstFrame, lastFrame, references }: Video
   }
   if (references.length > 0 && firstFrame !== null) {
     throw unsupportedTogether('The model takes either input_images or an image_url.', 'input_images');
+  }
+  if (references.length > MAX_REFERENCES) {
+    throw unsupportedTogether(`The model takes at most ${MAX_REFERENCES} input_images.`, 'input_images');
   }
   const isSmall = resolution === null || SMALL_RESOLUTIONS.includes(resolution);
   if (!isSmall && (references.length > 0 || lastFrame !== null)) {
