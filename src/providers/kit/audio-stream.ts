@@ -4,6 +4,7 @@ import type { SpeechFormat, SpeechStream } from '../contract/speech';
 import type { UsageVector } from '../contract/usage';
 import type { UpstreamHeaders } from './upstream-errors';
 import type { ReplyReceiver } from './reply-receiver';
+import { canRead, type PcmLayout, PcmReader, type SampleReader, SPEECH_RATE_HZ } from './speech-samples';
 import type { UpstreamExchange } from './upstream-http';
 import { type Settler, StreamRelay } from './upstream-stream';
 
@@ -25,6 +26,8 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
   private readonly relay: StreamRelay<Buffer>;
   private exchange: UpstreamExchange | null = null;
   private receivedBytes = 0;
+  /** Of PCM that is not as the contract has it. */
+  private samples: SampleReader | null = null;
 
   private constructor(
     private readonly reply: AudioReply,
@@ -48,6 +51,7 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
 
   onHeaders(headers: UpstreamHeaders): void {
     this.progress.usage = this.reply.readUsage?.(headers) ?? null;
+    if (this.reply.format === 'pcm') this.samples = readerOf(layoutOf(headers));
   }
 
   pipe(sink: StreamSink): Promise<void> {
@@ -67,11 +71,11 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
       });
     }
     this.exchange?.touch();
-    this.relay.enterStream();
-    this.relay.push(chunk, chunk.length);
+    this.pass(this.samples === null ? chunk : toBytes(this.samples.read(chunk)));
   }
 
   onEnd(): void {
+    if (this.samples !== null) this.pass(toBytes(this.samples.end()));
     if (this.relay.phase === 'stream') this.relay.end();
     else this.relay.fail(noSpeech('no sound'));
   }
@@ -79,6 +83,33 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
   onFailure(error: ProviderError): void {
     this.relay.fail(error);
   }
+
+  private pass(audio: Buffer): void {
+    if (audio.length === 0) return;
+    this.relay.enterStream();
+    this.relay.push(audio, audio.length);
+  }
+}
+
+const RATE = /;\s*rate="?(\d+)/i;
+const CHANNELS = /;\s*channels="?(\d+)/i;
+
+/** Of PCM by its content type, such as `audio/pcm;rate=24000;channels=1` of OpenRouter; without, that of the contract. */
+function layoutOf(headers: UpstreamHeaders): PcmLayout {
+  const contentType = String(headers['content-type']);
+  const [, rate = SPEECH_RATE_HZ] = RATE.exec(contentType) ?? [];
+  const [, channels = 1] = CHANNELS.exec(contentType) ?? [];
+  return { channels: Number(channels), rateHz: Number(rate) };
+}
+
+/** `null`: the samples need no conversion. @throws ProviderError */
+function readerOf(layout: PcmLayout): SampleReader | null {
+  if (!canRead(layout)) throw noSpeech('audio that cannot be converted');
+  return layout.channels === 1 && layout.rateHz === SPEECH_RATE_HZ ? null : new PcmReader(layout);
+}
+
+function toBytes({ buffer, byteOffset, byteLength }: Int16Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function noSpeech(what: string): ProviderError {

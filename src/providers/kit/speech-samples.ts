@@ -15,13 +15,41 @@ export interface SampleReader {
   end(): Int16Array;
 }
 
+/** Each of these has at most 480 kernels to resample it with. */
+const RATES_HZ = { least: 8_000, most: 48_000, step: 50 };
+
+/** How samples are laid out. */
+export interface PcmLayout {
+  readonly channels: number;
+  readonly rateHz: number;
+}
+
+export function canRead({ channels, rateHz }: PcmLayout): boolean {
+  const isUsualRate = rateHz >= RATES_HZ.least && rateHz <= RATES_HZ.most && rateHz % RATES_HZ.step === 0;
+  return isUsualRate && (channels === 1 || channels === 2);
+}
+
 /** 16-bit samples without a header. Channels are mixed; half a sample at the end is left out. */
 export class PcmReader implements SampleReader {
+  private readonly channels: number;
+  private readonly resampler: Resampler | null;
   private rest: Buffer = Buffer.alloc(0);
 
-  constructor(private readonly channels = 1) {}
+  constructor({ channels, rateHz }: PcmLayout = { channels: 1, rateHz: SPEECH_RATE_HZ }) {
+    this.channels = channels;
+    this.resampler = rateHz === SPEECH_RATE_HZ ? null : new Resampler(rateHz, SPEECH_RATE_HZ);
+  }
 
   read(bytes: Buffer): Int16Array {
+    const samples = this.mix(bytes);
+    return this.resampler?.push(samples) ?? samples;
+  }
+
+  end(): Int16Array {
+    return this.resampler?.end() ?? new Int16Array(0);
+  }
+
+  private mix(bytes: Buffer): Int16Array {
     const { channels } = this;
     const whole = this.rest.length === 0 ? bytes : Buffer.concat([this.rest, bytes]);
     const blockBytes = channels * SAMPLE_BYTES;
@@ -36,21 +64,13 @@ export class PcmReader implements SampleReader {
     this.rest = whole.subarray(samples.length * blockBytes);
     return samples;
   }
-
-  end(): Int16Array {
-    return new Int16Array(0);
-  }
 }
 
 /** Chunks before the samples name the encoder, say; longer ones are not expected in speech. */
 const MAX_HEAD_BYTES = 64 * 1024;
 const PCM_TAG = 1;
-/** Each of these has at most 480 kernels to resample it with. */
-const RATES_HZ = { least: 8_000, most: 48_000, step: 50 };
 
-interface WavHead {
-  readonly channels: number;
-  readonly rateHz: number;
+interface WavHead extends PcmLayout {
   /** Where the samples begin. */
   readonly from: number;
   /** Bytes of samples as announced: streams announce more than they send. `Infinity`: not announced. */
@@ -82,25 +102,22 @@ export class WavReader implements SampleReader {
 
 class WavSamples implements SampleReader {
   private readonly pcm: PcmReader;
-  private readonly resampler: Resampler | null;
   private remainingBytes: number;
 
-  constructor({ channels, rateHz, dataBytes }: WavHead) {
-    this.pcm = new PcmReader(channels);
-    this.resampler = rateHz === SPEECH_RATE_HZ ? null : new Resampler(rateHz, SPEECH_RATE_HZ);
-    this.remainingBytes = dataBytes;
+  constructor(head: WavHead) {
+    this.pcm = new PcmReader(head);
+    this.remainingBytes = head.dataBytes;
   }
 
   /** Without the chunks that may follow the samples. */
   read(bytes: Buffer): Int16Array {
     const own = bytes.subarray(0, Math.min(bytes.length, this.remainingBytes));
     this.remainingBytes -= own.length;
-    const samples = this.pcm.read(own);
-    return this.resampler?.push(samples) ?? samples;
+    return this.pcm.read(own);
   }
 
   end(): Int16Array {
-    return this.resampler?.end() ?? this.pcm.end();
+    return this.pcm.end();
   }
 }
 
@@ -108,7 +125,7 @@ class WavSamples implements SampleReader {
 function readHead(head: Buffer): WavHead | null {
   if (head.length < 12) return null;
   if (head.toString('latin1', 0, 4) !== 'RIFF' || head.toString('latin1', 8, 12) !== 'WAVE') throw unreadable();
-  let format: Pick<WavHead, 'channels' | 'rateHz'> | null = null;
+  let format: PcmLayout | null = null;
   for (let at = 12; at + 8 <= head.length;) {
     const id = head.toString('latin1', at, at + 4);
     const size = head.readUInt32LE(at + 4);
@@ -123,7 +140,7 @@ function readHead(head: Buffer): WavHead | null {
   return null;
 }
 
-function readFormat(chunk: Buffer): Pick<WavHead, 'channels' | 'rateHz'> {
+function readFormat(chunk: Buffer): PcmLayout {
   let format;
   try {
     format = readWavFormat(chunk);
@@ -131,8 +148,7 @@ function readFormat(chunk: Buffer): Pick<WavHead, 'channels' | 'rateHz'> {
     throw unreadable(error);
   }
   const { tag, channels, rateHz, sampleBytes } = format;
-  const isUsualRate = rateHz >= RATES_HZ.least && rateHz <= RATES_HZ.most && rateHz % RATES_HZ.step === 0;
-  if (tag !== PCM_TAG || sampleBytes !== SAMPLE_BYTES || channels > 2 || !isUsualRate) throw unreadable();
+  if (tag !== PCM_TAG || sampleBytes !== SAMPLE_BYTES || !canRead({ channels, rateHz })) throw unreadable();
   return { channels, rateHz };
 }
 
