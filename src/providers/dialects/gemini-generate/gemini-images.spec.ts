@@ -1,3 +1,4 @@
+import { tinyPng } from '../../../../test/conformance/media-answers';
 import { imageRequest } from '../../../../test/conformance/media-requests';
 import { fromImageReply, toImageRequest } from './gemini-images';
 
@@ -32,6 +33,17 @@ describe('fromImageReply', () => {
   const filtered = expect.objectContaining({
     code: 'validation_failed',
     options: expect.objectContaining({ details: expect.objectContaining({ reason: 'content_filtered' }) }),
+  });
+
+  it.each([
+    ['without details', undefined, { outputText: 0, outputImage: 1_200 }],
+    ['with details', [{ modality: 'IMAGE', tokenCount: 1_120 }], { outputText: 80, outputImage: 1_120 }],
+  ])('counts output tokens %s as those of the image', (_name, candidatesTokensDetails, expected) => {
+    const inlineData = { mimeType: 'image/png', data: tinyPng().toString('base64') };
+    const counts = { promptTokenCount: 10, candidatesTokenCount: 1_200, thoughtsTokenCount: 7 };
+    const usageMetadata = { ...counts, candidatesTokensDetails };
+    const { usage } = read({ candidates: [{ content: { parts: [{ inlineData }] } }], usageMetadata })();
+    expect(usage).toMatchObject({ ...expected, inputText: 10, outputReasoning: 7, images: 1 });
   });
 
   it('reports a blocked prompt and a withheld image as filtered content', () => {

@@ -4,6 +4,7 @@
  */
 import type { GeneratedImage, ImageFile, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
+import type { UsageVector } from '../../contract/usage';
 import { aspectRatioOf, imageOfBase64, notImages, pixelsOf, refuseOptions } from '../../kit/image-replies';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
@@ -77,7 +78,12 @@ export function fromImageReply(body: Buffer): ImageResult {
     throw FAILED.has(finishReason) ? notImages('no images') : contentFiltered({}, toEnumValue(finishReason));
   }
   const usage = toUsage(usageMetadata);
-  return { images: [image], usage: usage === null ? null : { ...usage, images: 1 } };
+  return { images: [image], usage: usage === null ? null : { ...withImageTokens(usage), images: 1 } };
+}
+
+/** Without details by modality all output counts as text, which costs a tenth; but an image has been made. */
+function withImageTokens(usage: UsageVector): UsageVector {
+  return usage.outputImage > 0 ? usage : { ...usage, outputText: 0, outputImage: usage.outputText };
 }
 
 /** The last image: a model that reasons draws sketches first, as thoughts. */
