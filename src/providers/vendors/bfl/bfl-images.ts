@@ -18,7 +18,9 @@ const RATIOS = ['1:1', '4:3', '3:4', '3:2', '2:3', '16:9', '9:16', '21:9', '9:21
 /** Edits the white area of a mask. */
 const FILL = /^flux-pro-1\.0-fill/;
 const MODERATED: ReadonlySet<unknown> = new Set(['Request Moderated', 'Content Moderated']);
-const FAILED: ReadonlySet<unknown> = new Set(['Error', 'Failed', 'Task not found']);
+const FAILED: ReadonlySet<unknown> = new Set(['Error', 'Failed']);
+/** Says nothing about the image, which may have been made. */
+const LOST = 'Task not found';
 
 export class BflImages implements ImagesProvider {
   constructor(private readonly hosts: RegionalHosts) {}
@@ -30,7 +32,9 @@ export class BflImages implements ImagesProvider {
     const accepted = await this.hosts.main.post(target, body, { ...call, ...deadline.next() });
     const submission = parseJsonObject(accepted) ?? {};
     const result = this.locate(submission['polling_url']);
-    return awaitResult(deadline, (limits) => readResult(result, submission['cost'], limits));
+    const made = await awaitResult(deadline, (limits) => readResult(result, submission['cost'], limits));
+    if (made === 'failed') throw failed();
+    return made;
   }
 
   /** @throws ProviderError unless the reply says where the result will be */
@@ -78,20 +82,28 @@ function toRatio(size: string): JsonObject {
   return { aspect_ratio: aspectRatioOf(size, RATIOS) };
 }
 
-/** `null`: it is not finished. */
+/** `null`: it is not finished; `failed`: there will be no image. */
 async function readResult(
   { http, target }: NamedEndpoint,
   announced: unknown,
   limits: CallLimits,
-): Promise<ImageResult | null> {
+): Promise<ImageResult | 'failed' | null> {
   const reply = parseJsonObject(await http.get(target, limits));
   if (reply === null) throw notImages();
   const { status, result, cost } = reply;
   if (MODERATED.has(status)) throw contentFiltered({}, String(status));
-  if (FAILED.has(status)) throw notImages('no image');
+  if (FAILED.has(status)) return 'failed';
+  if (status === LOST) throw notImages('no image');
   if (status !== 'Ready') return null;
   const image = imageOfUrl(isJsonObject(result) ? result['sample'] : undefined);
   return { images: [image], usage: toBill(cost) ?? toBill(announced) };
+}
+
+function failed(): ProviderError {
+  return new ProviderError('provider_error', 'The provider failed to make the image.', {
+    phase: 'first_token',
+    fallback: false,
+  });
 }
 
 /** Credits, at the submission or with the result; neither is promised. */

@@ -68,6 +68,17 @@ describe('BflImages', () => {
       1,
     ]);
   });
+
+  it.each(['Error', 'Failed'])('knows that a task with the status %s made no image', async (status) => {
+    upstream.answer = script(accepted(), json({ status, result: null }));
+    const { code, options } = await providerErrorOf(generate());
+    expect([code, options.fallback, options.outcomeUnknown, submissions().length]).toEqual([
+      'provider_error',
+      false,
+      undefined,
+      1,
+    ]);
+  });
 });
 
 describe('toGeneration', () => {
