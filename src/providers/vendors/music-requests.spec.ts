@@ -127,6 +127,19 @@ describe('a piece of music', () => {
     ]);
   });
 
+  it('of Lyria fails as filtered content when moderation answers with a text', async () => {
+    const music = open('google');
+    const content = [{ type: 'text', text: 'I cannot make this: the secret of my prompt' }];
+    upstream.answer = json({ id: 'v1_abc', status: 'completed', steps: [{ type: 'model_output', content }] });
+    const { code, options } = await providerErrorOf(music.make(SPEC, providerCall()));
+    expect([code, options.fallback, options.outcomeUnknown, options.details]).toEqual([
+      'validation_failed',
+      false,
+      undefined,
+      { reason: 'content_filtered' },
+    ]);
+  });
+
   it.each([
     ['google', json({ id: 'v1_abc', status: 'completed', steps: [{ type: 'model_output', content: [] }] })],
     ['minimax', json({ data: { audio: 'https://example.com/a.mp3' }, base_resp: { status_code: 0 } })],

@@ -18,6 +18,7 @@ import {
   WITHIN_ONE_REQUEST,
 } from '../../kit/music-jobs';
 import type { UpstreamHttp } from '../../kit/upstream-http';
+import { contentRefused } from '../../kit/video-jobs';
 import { contentOf } from './interactions';
 
 /** Its documentation asks for instrumental pieces, as for a duration, in the prompt. */
@@ -40,8 +41,15 @@ export class LyriaMusic implements SyncJobAdapter {
     const body = JSON.stringify(toInteraction(asMusic(spec), call.upstreamModel));
     const interaction = parseJsonObject(await this.http.post(this.target, body, call).catch(refusal));
     if (interaction === null) throw notMusic();
-    return composed(pieceOfBase64(contentOf(interaction, 'audio')?.['data']), null);
+    const audio = contentOf(interaction, 'audio');
+    if (audio === null && isRefusal(interaction)) throw contentRefused({ phase: 'first_token', fallback: false });
+    return composed(pieceOfBase64(audio?.['data']), null);
   }
+}
+
+/** Moderation completes with a text instead of a piece, as for videos. Beside a piece, a text has its lyrics. */
+function isRefusal(interaction: JsonObject): boolean {
+  return interaction['status'] === 'completed' && contentOf(interaction, 'text') !== null;
 }
 
 function toInteraction(spec: MusicSpec, model: string): JsonObject {
