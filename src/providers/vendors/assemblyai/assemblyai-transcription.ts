@@ -30,6 +30,10 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 const MILLISECONDS = 1_000;
 /** Failures that only another file would avoid. */
 const FILE_FAULT = /not appear to contain audio|too short|no (spoken )?audio|no speech|unsupported|corrupt/i;
+/** Characters of Chinese and Japanese, with their punctuation and the forms of full width. */
+const UNSPACED = String.raw`[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\uff01-\uff65]`;
+const ENDS_WITHOUT_BLANK = new RegExp(`${UNSPACED}$`, 'u');
+const BEGINS_WITHOUT_BLANK = new RegExp(`^${UNSPACED}`, 'u');
 
 export class AssemblyAiTranscription implements TranscriptionProvider {
   private readonly upload: string;
@@ -80,10 +84,18 @@ function fromTranscript(reply: JsonObject, request: TranscriptionRequest): Trans
   return withTimestamps(request, {
     text,
     language: typeof language === 'string' ? language : null,
-    segments: spoken === null ? null : toSegments(spoken.map((each) => ({ ...each, word: `${each.word} ` }))),
+    segments: spoken === null ? null : toSegments(withBlanks(spoken)),
     words: spoken,
     usage: null,
     reportedSeconds: toReportedSeconds(seconds),
+  });
+}
+
+/** The words with the blanks that follow them: Chinese and Japanese are written without. */
+function withBlanks(words: readonly TranscriptWord[]): readonly TranscriptWord[] {
+  return words.map((each, at) => {
+    const isJoined = ENDS_WITHOUT_BLANK.test(each.word) && BEGINS_WITHOUT_BLANK.test(words[at + 1]?.word ?? '');
+    return isJoined ? each : { ...each, word: `${each.word} ` };
   });
 }
 

@@ -42,6 +42,18 @@ describe('AssemblyAiTranscription', () => {
     ]);
   });
 
+  it.each([
+    [['你', '好', '，', '世', '界', '。'], '你好，世界。'],
+    [['これ', 'は', 'テ', 'スト', 'です'], 'これはテストです'],
+    [['用', 'Kafka', '3', '吧'], '用 Kafka 3 吧'],
+    [['안녕', '세상'], '안녕 세상'],
+    [['Guten', 'Tag.'], 'Guten Tag.'],
+  ])('writes segments as the language does: %j', async (texts, segment) => {
+    const words = texts.map((text, at) => ({ text, start: 100 * at, end: 100 * at + 90 }));
+    upstream.answer = script(uploaded, created, json({ status: 'completed', text: segment, words }));
+    await expect(transcribe({ timestamps: ['segment'] })).resolves.toMatchObject({ segments: [{ text: segment }] });
+  });
+
   it('creates no second transcript when the response to the first is lost', async () => {
     upstream.answer = script(uploaded, disconnect);
     const { options } = await providerErrorOf(transcribe());
