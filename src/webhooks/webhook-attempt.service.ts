@@ -12,7 +12,7 @@ import { WEBHOOK_BODY_SOURCE, type WebhookBody, type WebhookBodySource } from '.
 import { WebhookDeliveryRepository } from './webhook-delivery.repository';
 import { WebhookSecretService } from './webhook-secret.service';
 import { signatureHeaders } from './webhook-signature';
-import { type ClaimedDelivery, TEST_EVENT } from './webhook.types';
+import { type ClaimedDelivery, type DeliveryState, TEST_EVENT } from './webhook.types';
 
 /** Plus the 15 s of a post (`OutboundClient`), this is shorter than the lease: a post ends before another process claims. */
 const POST_WITHIN_MS = 40_000;
@@ -111,9 +111,10 @@ export class WebhookAttemptService {
     const outcome = toOutcome(result);
     const retryAfterSeconds = result instanceof OutboundError ? null : result.retryAfterSeconds;
     const step = nextStep(outcome, delivery.attemptOfRound, retryAfterSeconds, Math.random());
+    let { state }: { state: DeliveryState } = step;
     for (;;) {
       try {
-        await this.deliveries.record(delivery, outcome, durationMs, step);
+        state = (await this.deliveries.record(delivery, outcome, durationMs, step)) ?? state;
         break;
       } catch (error) {
         if (this.since(claimedAtMs) > RECORD_WITHIN_MS) {
@@ -129,16 +130,16 @@ export class WebhookAttemptService {
       }
     }
     const { attempt } = delivery;
-    this.metrics.webhookDeliveries.of(step.state === 'pending' ? 'retry' : step.state).inc();
+    this.metrics.webhookDeliveries.of(state === 'pending' ? 'retry' : state).inc();
     this.logger.debug({
       message: 'webhook attempt ended',
       ...idsOf(delivery),
       attempt,
       ...outcome,
       duration_ms: durationMs,
-      state: step.state,
+      state,
     });
-    if (step.state === 'exhausted') {
+    if (state === 'exhausted') {
       this.logger.warn({
         message: 'webhook attempts exhausted',
         event: 'webhook_exhausted',

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { AttemptOutcome, ClaimedDelivery, DeliverySubject, NextStep } from './webhook.types';
+import type { AttemptOutcome, ClaimedDelivery, DeliveryState, DeliverySubject, NextStep } from './webhook.types';
 
 /**
  * Longer than an attempt can take (`WebhookAttemptService`), so that two processes never post one delivery at once. After a
@@ -26,17 +26,25 @@ const FIND_PENDING_OF_JOB = `
 /** Matches only the current claim: every lease has its own end time. */
 const OWNED = `organization_id = $1 AND id = $2 AND lease_until = $3 AND state = 'pending'`;
 
+/** Sending again was requested after the claim, which takes only what is due: then a failure begins a new round at once. */
+const SENT_AGAIN = `$4 IN ('pending', 'exhausted')
+  AND next_at > lease_until - make_interval(secs => ${LEASE_SECONDS}) + interval '1 millisecond'`;
+
 /** Updates the delivery and appends to its log in one statement. */
 const RECORD = `
   WITH recorded AS (
     UPDATE webhook_delivery
-       SET state = $4, next_at = now() + $5::float8 * interval '1 millisecond', lease_until = NULL,
-           ended_at = CASE WHEN $4 <> 'pending' THEN now() END, last_status = $6::smallint, last_error = $7
-     WHERE ${OWNED} RETURNING organization_id, id, attempt)
-  INSERT INTO webhook_attempt (organization_id, delivery_id, number, started_at, status, error, duration_ms)
-  SELECT organization_id, id, attempt, now() - $8::float8 * interval '1 millisecond', $6::smallint, $7, $8::integer
-    FROM recorded
-  RETURNING number`;
+       SET state = CASE WHEN ${SENT_AGAIN} THEN 'pending' ELSE $4 END,
+           next_at = CASE WHEN ${SENT_AGAIN} THEN now() ELSE now() + $5::float8 * interval '1 millisecond' END,
+           prior_attempts = CASE WHEN ${SENT_AGAIN} THEN attempt ELSE prior_attempts END,
+           ended_at = CASE WHEN $4 <> 'pending' AND NOT (${SENT_AGAIN}) THEN now() END,
+           lease_until = NULL, last_status = $6::smallint, last_error = $7
+     WHERE ${OWNED} RETURNING organization_id, id, attempt, state),
+  logged AS (
+    INSERT INTO webhook_attempt (organization_id, delivery_id, number, started_at, status, error, duration_ms)
+    SELECT organization_id, id, attempt, now() - $8::float8 * interval '1 millisecond', $6::smallint, $7, $8::integer
+      FROM recorded)
+  SELECT state FROM recorded`;
 
 const PUT_BACK = `
   UPDATE webhook_delivery
@@ -102,16 +110,17 @@ export class WebhookDeliveryRepository {
     return row?.id ?? null;
   }
 
-  /** `false`: the claim is lost or the job deleted, and nothing was written. */
+  /** The state after the attempt. `null`: the claim is lost or the job deleted, and nothing was written. */
   async record(
     { organizationId, id, leaseUntil }: DeliveryClaim,
     { status, error }: AttemptOutcome,
     durationMs: number,
     step: NextStep,
-  ): Promise<boolean> {
+  ): Promise<DeliveryState | null> {
     const retryInMs = step.state === 'pending' ? step.retryInMs : 0;
     const values = [organizationId, id, leaseUntil, step.state, retryInMs, status, error, Math.round(durationMs)];
-    return (await this.dataSource.query<unknown[]>(RECORD, values)).length > 0;
+    const [row] = await this.dataSource.query<{ state: DeliveryState }[]>(RECORD, values);
+    return row?.state ?? null;
   }
 
   /** Nothing was posted: the attempt does not count. */

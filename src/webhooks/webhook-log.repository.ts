@@ -104,10 +104,15 @@ const LOCK = `
   SELECT ${COLUMNS}, w.event <> '${TEST_EVENT}' AND (j.id IS NULL OR j.deleted_at IS NOT NULL) AS is_orphaned
     FROM webhook_delivery w LEFT JOIN media_job j ON j.organization_id = w.organization_id AND j.id = w.job_id
    WHERE w.organization_id = $1 AND w.id = $2 FOR UPDATE OF w`;
-/** A pending delivery becomes due now; an ended one restarts the schedule. */
+/**
+ * A pending delivery becomes due now; an ended one restarts the schedule. During an attempt, a `next_at` after the claim is
+ * the request to begin a new round if it fails.
+ */
 const SEND_AGAIN = `
   UPDATE webhook_delivery w
-     SET state = 'pending', ended_at = NULL, next_at = LEAST(w.next_at, clock_timestamp()),
+     SET state = 'pending', ended_at = NULL,
+         next_at = CASE WHEN w.lease_until > clock_timestamp() THEN clock_timestamp()
+                        ELSE LEAST(w.next_at, clock_timestamp()) END,
          prior_attempts = CASE w.state WHEN 'pending' THEN w.prior_attempts ELSE w.attempt END
    WHERE w.organization_id = $1 AND w.id = $2 RETURNING ${COLUMNS}`;
 

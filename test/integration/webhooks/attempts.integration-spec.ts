@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../../src/core/time/clock';
 import { MediaJobRepository } from '../../../src/media-jobs/media-job.repository';
 import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
+import { WebhookLogRepository } from '../../../src/webhooks/webhook-log.repository';
 import type { JobDelivery } from '../../../src/webhooks/webhook.types';
 import { expectDueIn, PendingDeliveries } from './pending-delivery';
 import { deliveryOf, JobRows, letPass, logOf } from './webhook-engine';
@@ -82,16 +83,44 @@ describe('recording webhook attempts', () => {
     const [current] = await engine.repository.claim(1);
     if (lost === undefined || current === undefined) throw new Error('it was to be claimed twice');
     const outcome = { status: 500, error: 'rejected' } as const;
-    await expect(engine.repository.record(lost, outcome, 1, { state: 'exhausted' })).resolves.toBe(false);
+    await expect(engine.repository.record(lost, outcome, 1, { state: 'exhausted' })).resolves.toBeNull();
     await engine.repository.putBack(lost, 0);
     await engine.repository.withdraw(lost);
     expect(await deliveryOf(engine, jobId)).toMatchObject({ state: 'pending', attempt: 2, is_leased: true });
     await expect(
       engine.repository.record(current, { status: 200, error: null }, 1, { state: 'delivered' }),
-    ).resolves.toBe(true);
-    await expect(engine.repository.record(current, outcome, 1, { state: 'exhausted' })).resolves.toBe(false);
+    ).resolves.toBe('delivered');
+    await expect(engine.repository.record(current, outcome, 1, { state: 'exhausted' })).resolves.toBeNull();
     expect(await logOf(engine, jobId)).toEqual([[2, 200, null]]);
   });
+
+  it.each([
+    ['the first', 0],
+    ['the last', 7],
+  ])(
+    'begins a new round at once when sending again is requested during %s attempt and it fails',
+    async (_which, earlier) => {
+      const { engine, organizationId, jobId, next } = await deliveries.create();
+      const log = new WebhookLogRepository(engine.dataSource);
+      await engine.dataSource.query('UPDATE webhook_delivery SET attempt = $2 WHERE job_id = $1', [jobId, earlier]);
+      deliveries.host.answer = async (response) => {
+        await log.transaction(async (manager) => {
+          const [found] = await log.findOfJob(jobId, organizationId);
+          const delivery = await log.lock(manager, found?.id ?? '', organizationId);
+          if (delivery !== null) await log.sendAgain(manager, delivery);
+        });
+        response.writeHead(500).end();
+      };
+      await next();
+      const pending = await deliveryOf(engine, jobId);
+      expect(pending).toMatchObject({ state: 'pending', attempt: earlier + 1, has_ended: false, is_leased: false });
+      expect(pending.due_in).toBeLessThanOrEqual(0);
+
+      deliveries.answerWith(500);
+      await next();
+      expect(await deliveryOf(engine, jobId)).toMatchObject({ state: 'pending', attempt: earlier + 2 });
+    },
+  );
 
   it('deletes ended deliveries and their logs after 30 days, but not pending ones', async () => {
     deliveries.answerWith(200);
