@@ -81,7 +81,7 @@ export class JobSweeps {
 
   @Cron(CronExpression.EVERY_MINUTE, scheduled('media-jobs.deleted'))
   sweepDeleted(): Promise<void> {
-    return this.sweep('deleted jobs', () => this.removeDeleted());
+    return this.sweep('deleted jobs', () => this.inBatches(() => this.removeDeleted()));
   }
 
   @Cron(CronExpression.EVERY_MINUTE, scheduled('media-jobs.expired-results'))
@@ -166,11 +166,13 @@ export class JobSweeps {
     }
   }
 
-  private async removeDeleted(): Promise<void> {
+  private async removeDeleted(): Promise<number> {
+    let removed = 0;
     for (const job of await this.jobs.findDeleted(BATCH)) {
-      if (this.stopped) return;
-      await this.removal.remove(job);
+      if (this.stopped) break;
+      if (await this.removal.remove(job)) removed++;
     }
+    return removed;
   }
 
   /** Repeats `change`, which returns the number of its rows, until a batch is not full. */

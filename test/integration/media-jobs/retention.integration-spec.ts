@@ -50,6 +50,8 @@ describe('retention of jobs', () => {
     );
     expect(kept.map(({ id }) => id)).toEqual([younger.id, open.id]);
     expect(await engine.jobs.findDeleted(1_000)).toHaveLength(110);
+    await stage.sweeps.sweepDeleted();
+    expect(await engine.jobs.findDeleted(1_000)).toEqual([]);
   });
 
   it('removes all artifact rows of results that storage has deleted, and keeps their jobs', async () => {
