@@ -5,19 +5,17 @@ import type { Answer } from '../core/http/answer';
 import { OutboundClient } from '../core/outbound/outbound-client';
 import type { RequestContext } from '../core/types/request-context';
 import type { ExplainedRequest } from '../inference/explanation.types';
+import { providerFields, requireTarget } from '../inference/inference-target';
+import { requiredAcceptance, requiredSupport } from '../inference/parameter-support';
 import {
   measureMessages,
   measureText,
   outputTokens,
   type PromptMeasure,
   promptTokens,
-  providerFields,
-  requiredAcceptance,
-  requiredSupport,
-  requireTarget,
   textUsage,
   TokenRatios,
-} from '../inference/inference-input';
+} from '../inference/token-estimate';
 import type { Bill, Candidate, InferenceInput, PricedText, RenderedAnswer } from '../inference/inference.types';
 import { chatOf } from '../inference/route-planner';
 import { StreamedInferenceService } from '../inference/streamed-inference.service';

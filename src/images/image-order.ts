@@ -2,7 +2,7 @@ import { estimating } from '../billing/pricing/price';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { ImageInput, ParsedImage } from '../core/media/image-inputs';
 import type { Candidate } from '../inference/inference.types';
-import { promptTokens } from '../inference/inference-input';
+import { promptTokens } from '../inference/token-estimate';
 import type { CatalogModel } from '../models/catalog-model';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 import type { ImageFieldsDto, ImageResponseFormat } from './dto/image-request.dto';

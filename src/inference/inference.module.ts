@@ -15,7 +15,7 @@ import { RequestAdmission } from './request-reservation';
 import { RequestLog, RequestMetrics } from './request-metrics';
 import { RequestExplainer, RouteExplainer } from './request-explainer';
 import { StreamedInferenceService } from './streamed-inference.service';
-import { TokenRatios } from './inference-input';
+import { TokenRatios } from './token-estimate';
 import { UnaryInferenceService } from './unary-inference.service';
 
 /**

@@ -9,7 +9,7 @@ import type { StreamSink } from '../providers/contract/chat';
 import type { DeploymentHealth, ProviderLoad } from '../models/routing/deployment-health';
 import type { RoutingDto } from '../models/routing/routing.dto';
 import type { UsageVector } from '../providers/contract/usage';
-import type { PromptMeasure } from './inference-input';
+import type { PromptMeasure } from './token-estimate';
 
 /** A callable deployment: its provider is configured and it has a price in force. */
 export interface Candidate {

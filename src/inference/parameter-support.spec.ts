@@ -1,7 +1,7 @@
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 import { unsupported } from '../providers/kit/unsupported';
 import type { Candidate } from './inference.types';
-import { requiredAcceptance, requiredSupport, supportsParameters } from './inference-input';
+import { requiredAcceptance, requiredSupport, supportsParameters } from './parameter-support';
 
 const ABLE: ModelFeatures = {
   tools: true,

@@ -8,7 +8,7 @@ import { InFlight } from '../core/concurrency/in-flight';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { Candidate, InferenceInput } from './inference.types';
 import { RequestReservation } from './request-reservation';
-import type { TokenRatios } from './inference-input';
+import type { TokenRatios } from './token-estimate';
 
 /** Settles a request of this kind and returns the command sent to billing. */
 async function settle(kind: Pick<InferenceInput, 'streamed' | 'allOrNothing'>): Promise<FinishCommand | undefined> {

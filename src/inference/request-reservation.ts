@@ -27,7 +27,7 @@ import { asGatewayError } from './provider-failure';
 import { RequestMetrics } from './request-metrics';
 import { holdFacts, LIMITS_FACTS, RequestSteps } from './request-steps';
 import { RoutePlanner } from './route-planner';
-import { fitsModel, TokenRatios, withReported } from './inference-input';
+import { fitsModel, TokenRatios, withReported } from './token-estimate';
 
 const logger = new Logger('RequestReservation');
 

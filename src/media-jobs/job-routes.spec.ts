@@ -1,7 +1,7 @@
 import { musicSpec } from '../../test/conformance/job-requests';
 import type { CandidateSelector, RoutePlanner } from '../inference/route-planner';
 import type { Candidate } from '../inference/inference.types';
-import type { InferenceTarget } from '../inference/inference-input';
+import type { InferenceTarget } from '../inference/inference-target';
 import type { RequestMapping } from '../providers/contract/request-mapping';
 import type { Provider } from '../providers/contract/provider';
 import type { ProvidersService } from '../providers/providers.service';

@@ -10,7 +10,7 @@ import { IdempotencyService } from '../auth/idempotency/idempotency.service';
 import { ReplayedResponse } from '../auth/idempotency/replayed-response';
 import type { ExplainedRequest, PricedRoute } from '../inference/explanation.types';
 import type { Candidate } from '../inference/inference.types';
-import { type InferenceTarget, requireTarget } from '../inference/inference-input';
+import { type InferenceTarget, requireTarget } from '../inference/inference-target';
 import { KEY_FACTS } from '../inference/idempotent-execution';
 import { RequestMetrics } from '../inference/request-metrics';
 import { holdFacts, LIMITS_FACTS } from '../inference/request-steps';

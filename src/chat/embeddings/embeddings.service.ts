@@ -3,17 +3,9 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import type { Answer } from '../../core/http/answer';
 import type { RequestContext } from '../../core/types/request-context';
 import type { ExplainedRequest } from '../../inference/explanation.types';
-import {
-  measureText,
-  type PromptMeasure,
-  promptTokens,
-  providerFields,
-  requiredAcceptance,
-  requiredSupport,
-  requireTarget,
-  textUsage,
-  TokenRatios,
-} from '../../inference/inference-input';
+import { providerFields, requireTarget } from '../../inference/inference-target';
+import { requiredAcceptance, requiredSupport } from '../../inference/parameter-support';
+import { measureText, type PromptMeasure, promptTokens, textUsage, TokenRatios } from '../../inference/token-estimate';
 import type { Candidate, InferenceInput } from '../../inference/inference.types';
 import { type MeteredResult, UnaryInferenceService } from '../../inference/unary-inference.service';
 import { ModelCatalogService } from '../../models/model-catalog.service';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { TokenRatios } from '../../../src/inference/inference-input';
+import { TokenRatios } from '../../../src/inference/token-estimate';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
 import { createRedis } from '../../../src/core/redis/redis-client';
 import { createTestRedis, untilReady } from '../../harness/redis';

@@ -1,3 +1,7 @@
+/**
+ * Token estimates without a tokenizer: bytes times a ratio. A tokenizer is exact for one vendor only, costs a hundred times
+ * more, and blocks the event loop on hostile text.
+ */
 import {
   type BeforeApplicationShutdown,
   Inject,
@@ -7,196 +11,13 @@ import {
 } from '@nestjs/common';
 import { Cron, CronExpression } from '@nestjs/schedule';
 import type { RedisClient } from '../core/redis/redis-client';
-import { GatewayError } from '../core/errors/gateway-error';
 import { REDIS } from '../core/redis/redis.module';
 import { scheduled } from '../core/scheduling/scheduling.module';
-import type { Modality } from '../core/types/modality';
-import {
-  assertModelAllowed,
-  type Principal,
-  type RequestContext,
-  requirePrincipal,
-} from '../core/types/request-context';
 import type { CatalogModel } from '../models/catalog-model';
-import type { ModelCatalogService } from '../models/model-catalog.service';
-import type { RoutingDto } from '../models/routing/routing.dto';
-import { SAMPLING_FIELDS } from '../providers/contract/chat';
-import type { ModelFeatures } from '../providers/contract/provider-call';
-import { ProviderError } from '../providers/contract/provider-error';
 import { inputTokensOf, NO_USAGE, outputTokensOf, type UsageVector } from '../providers/contract/usage';
-import type { Candidate, InferenceInput } from './inference.types';
-
-/** The fields that every inference request has. */
-interface TargetedBody {
-  readonly model: string;
-  readonly routing?: RoutingDto | null;
-}
-
-export type InferenceTarget = Pick<
-  InferenceInput,
-  'model' | 'fallbacks' | 'principal' | 'context' | 'routing' | 'body'
->;
-
-const NO_FALLBACKS: readonly CatalogModel[] = [];
 
 /** Assumed for models with an unknown context length: larger than that of any model. */
 const LONGEST_CONTEXT = 2_097_152;
-
-/**
- * Resolves the requested model and its fallbacks, and checks that they exist, that the key may use them, and that they
- * have this modality. Runs before the idempotency look-up, which may find the response of another key.
- * @throws GatewayError `model_not_found`, `model_not_allowed`, `modality_not_allowed`; `validation_failed` for a model of
- * another modality
- */
-export function requireTarget(
-  catalog: ModelCatalogService,
-  context: RequestContext,
-  body: TargetedBody,
-  modality: Modality,
-): InferenceTarget {
-  const principal = requirePrincipal(context);
-  const model = catalog.require(body.model);
-  context.modelId = model.id;
-  assertModelAllowed(principal, model);
-  if (model.modality !== modality) {
-    const article = modality === 'embedding' || modality === 'image' ? 'an' : 'a';
-    throw new GatewayError('validation_failed', `${model.id} is not ${article} ${modality} model.`, { param: 'model' });
-  }
-  const routing = body.routing ?? null;
-  const names = routing?.models;
-  const fallbacks = names == null ? NO_FALLBACKS : requireFallbacks(catalog, principal, model, names);
-  return { model, fallbacks, principal, context, routing, body };
-}
-
-/** The fallback models of the request, without duplicates. */
-function requireFallbacks(
-  catalog: ModelCatalogService,
-  principal: Principal,
-  model: CatalogModel,
-  names: readonly string[],
-): readonly CatalogModel[] {
-  const fallbacks = new Set<CatalogModel>();
-  names.forEach((name, index) => {
-    const param = `routing.models[${index}]`;
-    const fallback = catalog.require(name, param);
-    assertModelAllowed(principal, fallback, param);
-    if (fallback.modality !== model.modality) {
-      const message = `${fallback.id} cannot be a fallback for ${model.id}: it is not a ${model.modality} model.`;
-      throw new GatewayError('validation_failed', message, { param });
-    }
-    if (fallback !== model) fallbacks.add(fallback);
-  });
-  return [...fallbacks];
-}
-
-/**
- * The fields of a validated body that are sent to providers, without gateway-only fields and without nulls, which mean
- * absent but which some upstreams reject. Copies the body only when a field is dropped.
- */
-export function providerFields<Body extends object>(body: Body): Body {
-  for (const field in body) {
-    if (isGatewayOnly(field, body[field])) {
-      return Object.fromEntries(Object.entries(body).filter(([name, value]) => !isGatewayOnly(name, value))) as Body;
-    }
-  }
-  return body;
-}
-
-function isGatewayOnly(field: string, value: unknown): boolean {
-  return value === null || field === 'routing' || field.startsWith('x_');
-}
-
-/** A request of any operation, as sent to providers. */
-type ProviderRequest = Readonly<Record<string, unknown>>;
-
-/** The candidate filter of `routing.require_parameters`; `undefined` when not set. */
-export function requiredSupport(routing: RoutingDto | null, request: ProviderRequest): InferenceInput['supports'] {
-  if (routing?.require_parameters !== true) return undefined;
-  return (candidate) => supportsParameters(request, candidate);
-}
-
-/** The same for what the provider of a candidate refuses itself; `undefined` when not set. */
-export function requiredAcceptance(
-  routing: RoutingDto | null,
-  assertSupportedBy: (candidate: Candidate) => void,
-): InferenceInput['refuses'] {
-  if (routing?.require_parameters !== true) return undefined;
-  return (candidate) => {
-    try {
-      assertSupportedBy(candidate);
-      return false;
-    } catch (error) {
-      if (error instanceof ProviderError) return true;
-      throw error;
-    }
-  };
-}
-
-/**
- * Whether a candidate supports every parameter of a request (`routing.require_parameters`). A feature must be listed in
- * the catalogue; any other field is supported unless the deployment is known to reject or drop it.
- */
-export function supportsParameters(request: ProviderRequest, { features, quirks, model }: Candidate): boolean {
-  const { dropFields = [], rejectFields = [] } = quirks;
-  for (const field in request) {
-    if (!isUsed(field, request[field])) continue;
-    if (dropFields.includes(field) || rejectFields.includes(field)) return false;
-    if (!hasFeature(field, request[field], features)) return false;
-  }
-  const parts = partTypes(request);
-  if (parts.has('image_url') && features.vision !== true) return false;
-  if (parts.has('file') && !model.inputModalities.includes('pdf')) return false;
-  return !parts.has('input_audio') || model.inputModalities.includes('audio');
-}
-
-function hasFeature(field: string, value: unknown, features: ModelFeatures): boolean {
-  switch (field) {
-    case 'tools':
-    case 'functions':
-      return features.tools === true;
-    case 'parallel_tool_calls':
-      return value === false || features.parallel_tools === true;
-    case 'logprobs':
-    case 'top_logprobs':
-      return features.logprobs === true;
-    case 'dimensions':
-      return features.dimensions === true;
-    case 'suffix':
-      return features.completions === true;
-    case 'response_format':
-      return hasFormat((value as { type?: unknown }).type, features);
-    case 'reasoning_effort':
-      return features.reasoning?.includes(String(value)) === true;
-    default:
-      return features.sampling !== false || !SAMPLING_FIELDS.has(field);
-  }
-}
-
-function hasFormat(type: unknown, features: ModelFeatures): boolean {
-  if (type === 'json_schema') return features.json_schema === true;
-  return type !== 'json_object' || features.json_object === true;
-}
-
-/** Whether a field value requests anything. */
-function isUsed(field: string, value: unknown): boolean {
-  if (value === false) return field === 'parallel_tool_calls';
-  return value != null && !(Array.isArray(value) && value.length === 0);
-}
-
-/** The types of the parts of all messages. */
-function partTypes({ messages }: ProviderRequest): ReadonlySet<unknown> {
-  const contents = ((messages ?? []) as readonly { content?: unknown }[]).map(({ content }) => content);
-  return new Set(
-    contents.flatMap((content) =>
-      Array.isArray(content) ? content.map((part: { type?: unknown } | null) => part?.type) : [],
-    ),
-  );
-}
-
-/**
- * Token estimates without a tokenizer: bytes times a ratio. A tokenizer is exact for one vendor only, costs a hundred times
- * more, and blocks the event loop on hostile text.
- */
 
 /** Framing added by a chat template to each message. */
 const TOKENS_PER_MESSAGE = 4;
