@@ -23,8 +23,7 @@ import {
 } from './explanation.types';
 import type { Candidate, InferenceInput } from './inference.types';
 import { toClientError } from './provider-failure';
-import { worstCaseCost } from './request-reservation';
-import { CandidateSelector, meetsConditions, RoutePlanner, ruledOutBy } from './route-planner';
+import { CandidateSelector, meetsConditions, RoutePlanner, ruledOutBy, worstCaseCost } from './route-planner';
 
 /** The refusals of adapters before sending, by candidate. */
 export type Refusals = ReadonlyMap<Candidate, GatewayError>;

@@ -10,6 +10,14 @@ import type { Candidate, InferenceInput } from './inference.types';
 import { RequestReservation } from './request-reservation';
 import type { TokenRatios } from './token-estimate';
 
+const SERVICES = {
+  reservations: {} as ReservationService,
+  ratios: {} as TokenRatios,
+  metrics: new RequestMetrics(new Metrics(), new RequestLog({ logRequests: 'none' })),
+  clock: { now: () => 0, monotonic: () => 1 },
+  open: new InFlight(),
+};
+
 /** Settles a request of this kind and returns the command sent to billing. */
 async function settle(kind: Pick<InferenceInput, 'streamed' | 'allOrNothing'>): Promise<FinishCommand | undefined> {
   const commands: FinishCommand[] = [];
@@ -27,22 +35,11 @@ async function settle(kind: Pick<InferenceInput, 'streamed' | 'allOrNothing'>): 
     context: { id: 'r', startedAtMs: 0 },
   } as unknown as InferenceInput;
   const lease = { release: () => undefined };
-  const clock = { now: () => 0, monotonic: () => 1 };
-  const openRequestReservations = new InFlight();
-  openRequestReservations.begin();
-  const meter = new RequestReservation(
-    input,
-    [],
-    10n,
-    lease,
-    reservations,
-    clock,
-    openRequestReservations,
-    {} as TokenRatios,
-    new RequestMetrics(new Metrics(), new RequestLog({ logRequests: 'none' })),
-    null,
-  );
-  await meter.settle({ usage: NO_USAGE, usageEstimated: false, costMicro: 7n });
+  const open = new InFlight();
+  open.begin();
+  const services = { ...SERVICES, reservations, open };
+  const reservation = new RequestReservation({ input, candidates: [], holdMicro: 10n, lease, steps: null }, services);
+  await reservation.settle({ usage: NO_USAGE, usageEstimated: false, costMicro: 7n });
   return commands[0];
 }
 
@@ -63,18 +60,10 @@ describe("a vendor's bill", () => {
   function costOf(units: number | undefined, usageEstimated = false): bigint {
     const candidate = { price, deployment: { id: 'd' }, model: { contextLength: null, maxOutputTokens: null } };
     const input = { context: { requestId: 'r' }, model: candidate.model } as unknown as InferenceInput;
-    const clock = { now: () => 0, monotonic: () => 1 };
+    const lease = { release: () => undefined };
     const reservation = new RequestReservation(
-      input,
-      [],
-      100n,
-      { release: () => undefined },
-      {} as ReservationService,
-      clock,
-      new InFlight(),
-      {} as TokenRatios,
-      new RequestMetrics(new Metrics(), new RequestLog({ logRequests: 'none' })),
-      null,
+      { input, candidates: [], holdMicro: 100n, lease, steps: null },
+      SERVICES,
     );
     reservation.beginAttempt(candidate as unknown as Candidate);
     const usage = { ...NO_USAGE, images: 1, ...(units !== undefined && { units }) };

@@ -26,7 +26,7 @@ import type { Bill, Candidate, InferenceInput, UsageEstimator } from './inferenc
 import { asGatewayError } from './provider-failure';
 import { RequestMetrics } from './request-metrics';
 import { holdFacts, LIMITS_FACTS, RequestSteps } from './request-steps';
-import { RoutePlanner } from './route-planner';
+import { RoutePlanner, worstCaseCost } from './route-planner';
 import { fitsModel, TokenRatios, withReported } from './token-estimate';
 
 const logger = new Logger('RequestReservation');
@@ -48,6 +48,25 @@ export function endingOf(error: unknown, clientDisconnected: boolean): Ending {
   return { status, errorCode: code };
 }
 
+/** A request whose hold is committed. */
+interface AdmittedRequest {
+  readonly input: InferenceInput;
+  readonly candidates: readonly Candidate[];
+  readonly holdMicro: Micro;
+  readonly lease: LimitLease;
+  /** `null`: the request is not traced. */
+  readonly steps: RequestSteps | null;
+}
+
+/** What the reservations of all requests share. */
+interface ReservationServices {
+  readonly reservations: ReservationService;
+  readonly ratios: TokenRatios;
+  readonly metrics: RequestMetrics;
+  readonly clock: Clock;
+  readonly open: InFlight;
+}
+
 /**
  * One request's hold, from admission to exactly one ending: `settle` or `release`. The record of the request is written
  * in the same transaction.
@@ -64,19 +83,24 @@ export class RequestReservation {
   private calledMs: number | null = null;
   private answeredMs: number | null = null;
   private ended = false;
+  readonly input: InferenceInput;
+  readonly candidates: readonly Candidate[];
+  readonly holdMicro: Micro;
+  readonly steps: RequestSteps | null;
+  private readonly lease: LimitLease;
+  private readonly clock: Clock;
 
   constructor(
-    readonly input: InferenceInput,
-    readonly candidates: readonly Candidate[],
-    readonly holdMicro: Micro,
-    private readonly lease: LimitLease,
-    private readonly reservations: ReservationService,
-    private readonly clock: Clock,
-    private readonly openReservations: InFlight,
-    private readonly ratios: TokenRatios,
-    private readonly metrics: RequestMetrics,
-    readonly steps: RequestSteps | null,
-  ) {}
+    { input, candidates, holdMicro, lease, steps }: AdmittedRequest,
+    private readonly services: ReservationServices,
+  ) {
+    this.input = input;
+    this.candidates = candidates;
+    this.holdMicro = holdMicro;
+    this.lease = lease;
+    this.steps = steps;
+    this.clock = services.clock;
+  }
 
   /** Milliseconds since the request arrived. */
   get elapsedMs(): number {
@@ -133,7 +157,7 @@ export class RequestReservation {
       : reported;
     const usage = sanitizeUsage(claimed);
     const { prompt } = this.input;
-    if (prompt !== undefined && !usageEstimated) this.ratios.observe(this.servedModel, prompt, usage);
+    if (prompt !== undefined && !usageEstimated) this.services.ratios.observe(this.servedModel, prompt, usage);
     return { usage, usageEstimated, costMicro: this.costOf(usage, usage === claimed, usageEstimated) };
   }
 
@@ -174,7 +198,7 @@ export class RequestReservation {
     if (isBilled) this.noteBill(usage, details, asked);
     const cost = isBilled && asked > this.holdMicro ? this.holdMicro : asked;
     if (sane && fitsModel(usage, this.servedModel, this.input.promptCount)) return cost;
-    if (this.candidate !== null) this.metrics.recordImplausibleUsage(this.candidate.provider.id);
+    if (this.candidate !== null) this.services.metrics.recordImplausibleUsage(this.candidate.provider.id);
     logger.error({
       event: 'provider_usage_implausible',
       message: 'a provider reported implausible usage',
@@ -230,10 +254,11 @@ export class RequestReservation {
       // The client did not get the end of an all-or-nothing response. A released hold has no charge, only a completion.
       releaseOnTimeout: outcome === 'settled' && (!this.input.streamed || this.input.allOrNothing === true),
     };
+    const { reservations, open } = this.services;
     const ending =
-      storeAnswer === null ? this.reservations.finish(command) : this.reservations.finishStored(command, storeAnswer);
+      storeAnswer === null ? reservations.finish(command) : reservations.finishStored(command, storeAnswer);
     this.lease.release(tokensOf(record.usage));
-    this.openReservations.end();
+    open.end();
     this.input.context.isRecorded = true;
     return ending.then(
       (result) => {
@@ -250,7 +275,7 @@ export class RequestReservation {
   private report(record: UsageRecord, result: FinishResult | null, settleBeganMs: number): void {
     const totalMs = this.elapsedMs;
     this.steps?.end(record, result, this.holdMicro, settleBeganMs, this.clock.monotonic());
-    this.metrics.recordEnd({
+    this.services.metrics.recordEnd({
       record,
       result,
       candidates: this.candidates,
@@ -308,17 +333,18 @@ const LAST_CHARGES_TIMEOUT_MS = 5_000;
 export class RequestAdmission implements OnApplicationShutdown {
   private readonly answerSeconds: number;
   private readonly traces: AppConfig['traces'];
-  private readonly openReservations = new InFlight();
+  private readonly services: ReservationServices;
 
   constructor(
     private readonly planner: RoutePlanner,
     private readonly limiter: LimiterService,
-    private readonly reservations: ReservationService,
-    private readonly ratios: TokenRatios,
-    private readonly metrics: RequestMetrics,
-    @Inject(CLOCK) private readonly clock: Clock,
+    reservations: ReservationService,
+    ratios: TokenRatios,
+    metrics: RequestMetrics,
+    @Inject(CLOCK) clock: Clock,
     @Inject(APP_CONFIG) config: AppConfig,
   ) {
+    this.services = { reservations, ratios, metrics, clock, open: new InFlight() };
     this.traces = config.traces;
     this.answerSeconds = Math.ceil(config.inference.totalTimeoutMs / 1000) + HOLD_MARGIN_SECONDS;
   }
@@ -344,50 +370,23 @@ export class RequestAdmission implements OnApplicationShutdown {
         ttlSeconds: this.answerSeconds,
         claim,
       };
-      await inStep(context.trace, 'hold', () => this.reservations.reserve(hold), holdFacts(holdMicro));
+      await inStep(context.trace, 'hold', () => this.services.reservations.reserve(hold), holdFacts(holdMicro));
     } catch (error) {
       lease.release(0);
       throw error;
     }
     steps?.hold();
-    this.openReservations.begin();
-    return new RequestReservation(
-      input,
-      candidates,
-      holdMicro,
-      lease,
-      this.reservations,
-      this.clock,
-      this.openReservations,
-      this.ratios,
-      this.metrics,
-      steps,
-    );
+    this.services.open.begin();
+    return new RequestReservation({ input, candidates, holdMicro, lease, steps }, this.services);
   }
 
   /** Resolves with `true` once every admitted request has ended, with `false` after `timeoutMs`. */
   whenIdle(timeoutMs: number): Promise<boolean> {
-    return this.openReservations.whenIdle(timeoutMs);
+    return this.services.open.whenIdle(timeoutMs);
   }
 
   /** Runs after the HTTP server has closed and before billing stops accepting charges. */
   async onApplicationShutdown(): Promise<void> {
     await this.whenIdle(LAST_CHARGES_TIMEOUT_MS);
   }
-}
-
-/**
- * The amount to hold: the highest cost over the candidates.
- * @throws GatewayError `model_not_found` when a candidate has no price for the request
- */
-export function worstCaseCost(candidates: readonly Candidate[], input: InferenceInput): Micro {
-  const details = estimating(input.pricedBy);
-  let most = 0n;
-  for (const { price } of candidates) {
-    const cost = price.costMicro(input.estimate, details);
-    // A price without a matching row is no price.
-    if (cost === null) throw new GatewayError('model_not_found', `${input.model.id} has no price for this request.`);
-    if (cost > most) most = cost;
-  }
-  return most;
 }

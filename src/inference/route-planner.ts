@@ -3,6 +3,7 @@ import { type CompiledPrice, compilePrice, estimating } from '../billing/pricing
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
 import { CLOCK, type Clock } from '../core/time/clock';
+import type { Micro } from '../core/types/micro';
 import { type CatalogModel, type PriceVersion, REQUEST_TRAITS, type RequestTraits } from '../models/catalog-model';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import { HealthService } from '../models/routing/health.service';
@@ -274,4 +275,20 @@ function takeCallable(candidates: readonly Candidate[], limit: number, nowMs: nu
   }
   if (taken.length > 0) return taken;
   throw noneAvailable(candidates, nowMs);
+}
+
+/**
+ * The amount to hold: the highest cost over the candidates.
+ * @throws GatewayError `model_not_found` when a candidate has no price for the request
+ */
+export function worstCaseCost(candidates: readonly Candidate[], input: InferenceInput): Micro {
+  const details = estimating(input.pricedBy);
+  let most = 0n;
+  for (const { price } of candidates) {
+    const cost = price.costMicro(input.estimate, details);
+    // A price without a matching row is no price.
+    if (cost === null) throw new GatewayError('model_not_found', `${input.model.id} has no price for this request.`);
+    if (cost > most) most = cost;
+  }
+  return most;
 }
