@@ -8,7 +8,7 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Observable } from 'rxjs';
+import { finalize, type Observable, tap } from 'rxjs';
 import { IterationQueue } from '../concurrency/iteration-queue';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { GatewayError } from '../errors/gateway-error';
@@ -99,7 +99,8 @@ export class BodyInterceptor implements NestInterceptor {
   ): Observable<unknown> | Promise<Observable<unknown>> {
     request.body = body;
     const verdictAgeMs = this.clock.monotonic() - request.context.startedAtMs;
-    return verdictAgeMs <= MAX_VERDICT_AGE_MS ? next.handle() : this.judgeAgain(context).then(() => next.handle());
+    if (verdictAgeMs <= MAX_VERDICT_AGE_MS) return handleWithin(request, next);
+    return this.judgeAgain(context).then(() => handleWithin(request, next));
   }
 
   private async judgeAgain(context: ExecutionContext): Promise<void> {
@@ -187,6 +188,26 @@ export class BodyInterceptor implements NestInterceptor {
   private maxJsonBytesOf({ maxBodyBytes = this.maxJsonBytes }: RouteRules): number {
     return Math.min(maxBodyBytes, this.maxJsonBytes);
   }
+}
+
+/**
+ * Work with a key outlives its connection, and so does work that cannot be aborted: the body is in use until the handler has
+ * ended, for a live reply until its promise settles. Small bodies without a key are not worth the subscription.
+ */
+function handleWithin({ context: { memory }, headers }: FastifyRequest, next: CallHandler): Observable<unknown> {
+  if (!(memory instanceof BodyClaim) || (memory.isSmall && headers['idempotency-key'] === undefined))
+    return next.handle();
+  const release = memory.share();
+  let produced: Promise<unknown> | null = null;
+  return next.handle().pipe(
+    tap((value) => {
+      if (value instanceof Promise) produced = value;
+    }),
+    finalize(() => {
+      if (produced === null) release();
+      else produced.then(release, release);
+    }),
+  );
 }
 
 /** Whom the memory of the body is charged to. Callers without an account share one budget. */
@@ -317,7 +338,7 @@ export class BodyBudget {
 
 /** The claim of one request on the budget. */
 export class BodyClaim implements MemoryClaim {
-  private released = false;
+  private holders = 1;
 
   constructor(
     private readonly budget: BodyBudget,
@@ -327,7 +348,7 @@ export class BodyClaim implements MemoryClaim {
 
   /** Grows the claim to at least `bytes`. @throws GatewayError as {@link BodyBudget.take} */
   growTo(bytes: number): void {
-    if (bytes <= this.bytes || this.released) return;
+    if (bytes <= this.bytes || this.holders <= 0) return;
     this.budget.take(this.owner, bytes - this.bytes, bytes);
     this.bytes = bytes;
   }
@@ -344,9 +365,18 @@ export class BodyClaim implements MemoryClaim {
     this.growTo(this.bytes + bytes);
   }
 
+  get isSmall(): boolean {
+    return this.bytes <= SMALL_BYTES;
+  }
+
+  /** Another holder: the claim ends with its last one. @returns ends this hold; call it once */
+  share(): () => void {
+    this.holders++;
+    return () => this.release();
+  }
+
+  /** Ends one hold. */
   release(): void {
-    if (this.released) return;
-    this.released = true;
-    this.budget.give(this.owner, this.bytes);
+    if (--this.holders === 0) this.budget.give(this.owner, this.bytes);
   }
 }

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { ReadableStream } from 'node:stream/web';
+import { FakeUpstream } from '../../conformance/fake-upstream';
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
+import { createCatalog } from '../../harness/upstream-models';
 
 const PATH = '/v1/chat/completions';
 const REQUEST_BYTES = 200_000;
@@ -9,13 +11,20 @@ const REQUEST_BYTES = 200_000;
 const BUDGET_BYTES = 400_000;
 const SHED = [503, 'service_unavailable', '1'];
 
+let upstream: FakeUpstream;
+let catalog: ReturnType<typeof createCatalog>;
 let gateway: TestGateway;
 let customer: TestCustomer;
 let other: TestCustomer;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
+  upstream = await FakeUpstream.start();
+  catalog = createCatalog();
   gateway = await TestGateway.start({
+    CATALOG_DIR: catalog.path,
+    OPENAI_COMPATIBLE_BASE_URL: upstream.origin,
+    OPENAI_COMPATIBLE_API_KEY: 'test',
     MAX_REQUEST_BYTES: String(REQUEST_BYTES),
     MAX_MULTIPART_BYTES: String(REQUEST_BYTES),
     MAX_BUFFERED_BYTES: String(BUDGET_BYTES),
@@ -27,7 +36,11 @@ afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   await eventuallyThereIsRoom(190_000, 150_000);
 });
-afterAll(() => gateway.stop());
+afterAll(async () => {
+  await gateway.stop();
+  await upstream.stop();
+  catalog.remove();
+});
 
 const chat = (content: string): object => ({ model: 'mock/chat-1', messages: [{ role: 'user', content }] });
 const large = (bytes: number): object => chat(`${'x'.repeat(bytes)} [[mock: delay=0]]`);
@@ -128,6 +141,23 @@ describe('bodies over the memory budget', () => {
     leaving.abort();
     await slow;
     await eventuallyThereIsRoom(190_000);
+  });
+
+  it('stay counted while work continues for a client that has left and may retry with its key', async () => {
+    const called = Promise.withResolvers<() => void>();
+    upstream.answer = (response) => called.resolve(() => response.writeHead(400).end());
+    const leaving = new AbortController();
+    const body = { model: 'local/chat', messages: [{ role: 'user', content: 'x'.repeat(190_000) }] };
+    const headers = { 'idempotency-key': 'left' };
+    const left = gateway
+      .call(PATH, { key: customer.key, body, headers, signal: leaving.signal })
+      .catch(() => undefined);
+    const fail = await called.promise;
+    leaving.abort();
+    await left;
+    expect((await askForRoom(190_000, other.key))[0]).toBe('503');
+    fail();
+    await eventuallyThereIsRoom(190_000, 150_000);
   });
 
   it('are refused while they arrive without a Content-Length', async () => {
