@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Answer } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
-import type { RequestContext } from '../core/types/request-context';
+import { disconnectSignalOf, type RequestContext } from '../core/types/request-context';
 import type { ValidatedForm } from '../core/validation/valid-form.pipe';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
 import { type InferenceTarget, requireTarget } from '../inference/inference-target';
@@ -63,7 +63,8 @@ export class TranscriptionService {
     }
     const timestamps = requiredTimestamps(fields);
     const target = { ...this.requireTarget(fields, timestamps, context), body: form };
-    const probed = await this.probe.probe(file.bytes, 'file', target.principal.organizationId);
+    const left = disconnectSignalOf(context.connection);
+    const probed = await this.probe.probe(file.bytes, 'file', target.principal.organizationId, left);
     const measuredSeconds = probed.durationSeconds;
     const input = this.inputOf(target, fields, timestamps, secondsUsage(measuredSeconds));
     const request = toTranscriptionRequest(fields, probed, timestamps);

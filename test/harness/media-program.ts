@@ -2,7 +2,14 @@
 import { serveTasks } from '../../src/core/media/media-program';
 
 export type ScriptedTask =
-  'read' | 'crash' | 'reply, then crash' | 'reply, then crash with the next task' | 'keys' | 'items' | 'numbers';
+  | 'read'
+  | 'reply'
+  | 'crash'
+  | 'reply, then crash'
+  | 'reply, then crash with the next task'
+  | 'keys'
+  | 'items'
+  | 'numbers';
 
 /** They allocate until the process ends. */
 const FILLS = {
@@ -28,6 +35,7 @@ serveTasks<ScriptedTask>(async (task, readRange) => {
     crashesNext = true;
     return task;
   }
+  if (task === 'reply') return task;
   if (task === 'read') return Buffer.from(await readRange(2, 5)).toString();
   if (task !== 'crash' && task !== 'reply, then crash') return FILLS[task]();
   setImmediate(() => {

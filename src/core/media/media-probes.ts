@@ -2,7 +2,7 @@ import { read } from 'node:fs';
 import { promisify } from 'node:util';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { GatewayError } from '../errors/gateway-error';
-import { MediaProcesses } from './media-processes';
+import { MediaProcesses, type ReadRange } from './media-processes';
 
 const readFile = promisify(read);
 
@@ -20,11 +20,12 @@ export class AudioProbe implements OnModuleDestroy {
    * counted packets to a new file: m4a for AAC-LC and ALAC, ogg for Opus and Vorbis, wav for PCM, A-law and mu-law, and
    * bare frames for MPEG audio and FLAC. It contains nothing else of the upload.
    * @param ownerId the organization that owns the file: a single one never occupies all processes.
+   * @param signal withdraws the file while it waits for a process
    * @throws GatewayError `validation_failed` with `param` when the file has no audio of these codings, is damaged or
-   *   ambiguous, takes more than 15 seconds of work, or is longer than a day.
+   *   ambiguous, takes more than 15 seconds of work, or is longer than a day; the reason of the signal.
    */
-  async probe(bytes: Buffer, param: string, ownerId: string): Promise<ProbedAudio> {
-    const outcome = await this.processes.run({ bytes } satisfies AudioProbeTask, ownerId);
+  async probe(bytes: Buffer, param: string, ownerId: string, signal?: AbortSignal): Promise<ProbedAudio> {
+    const outcome = await this.processes.run({ bytes } satisfies AudioProbeTask, ownerId, { signal });
     if (outcome !== null) return outcome;
     const message = `${param} must be one recording: flac, mp3, mp4, mpeg, mpga, m4a, mov, ogg, wav, webm, mkv or aac.`;
     throw new GatewayError('validation_failed', message, { param });
@@ -91,11 +92,12 @@ export class ArtifactProbe implements OnModuleDestroy {
    * damaged, longer than a day, or cannot be read in 20 seconds.
    */
   probe({ descriptor, sizeBytes }: OpenFile): Promise<ProbedArtifact | null> {
-    return this.processes.run({ sizeBytes } satisfies ArtifactProbeTask, null, async (start, end) => {
+    const readRange: ReadRange = async (start, end) => {
       const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(end, sizeBytes) - start));
       const { bytesRead } = await readFile(descriptor, bytes, 0, bytes.length, start);
       return bytes.subarray(0, bytesRead);
-    });
+    };
+    return this.processes.run({ sizeBytes } satisfies ArtifactProbeTask, null, { readRange });
   }
 
   onModuleDestroy(): Promise<void> {

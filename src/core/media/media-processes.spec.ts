@@ -7,7 +7,7 @@ const processes = new MediaProcesses<string>(PROGRAM, PATIENCE_MS, 2);
 afterAll(() => processes.close());
 
 const run = (task: ScriptedTask, readRange?: ReadRange): Promise<string | null> =>
-  processes.run(task, 'organization', readRange);
+  processes.run(task, 'organization', { readRange });
 
 describe('media processes', () => {
   it.each<ScriptedTask>(['keys', 'items', 'numbers'])(
@@ -59,6 +59,38 @@ describe('media processes', () => {
     for (let index = 0; index < 10; index++) expect(await run('reply, then crash')).toBe('reply, then crash');
   });
 
+  it('start no task in one whose reply crossed its time limit', async () => {
+    const late = new MediaProcesses<string>(PROGRAM, 1_000, 1);
+    await late.run('reply', null);
+    const outcomes = [late.run('reply', null), late.run('reply', null)];
+    // The reply arrives while the event loop is blocked, whose timers run first.
+    for (const until = performance.now() + 1_300; performance.now() < until;);
+    expect(await Promise.all(outcomes)).toEqual(['reply', 'reply']);
+    await late.close();
+  });
+
+  it('skip files whose clients have left while they waited, and free their bytes', async () => {
+    const begun = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<Buffer>();
+    const readRange: ReadRange = () => {
+      begun.resolve();
+      return release.promise;
+    };
+    const reads: string[] = [];
+    const noting = (name: string) => ({ readRange: async () => (reads.push(name), Buffer.from(name)) });
+    const first = run('read', readRange);
+    await begun.promise;
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const left = [1, 2].map(() => processes.run('read', 'organization', { ...noting('left'), signal }));
+    const stays = processes.run('read', 'organization', noting('stays'));
+    leaving.abort(new Error('left'));
+    expect(await Promise.allSettled(left)).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
+    release.resolve(Buffer.from('first'));
+    expect(await Promise.all([first, stays])).toEqual(['first', 'stays']);
+    expect(reads).toEqual(['stays']);
+  });
+
   it('queue files per organization, and organizations alternate', async () => {
     // Files begin when a process asks for them, and are held until the test says so.
     const begun: string[] = [];
@@ -74,11 +106,12 @@ describe('media processes', () => {
     const finished = new Map<string, Promise<Buffer>>();
     const start = (file: string): Promise<unknown> => {
       finished.set(file, new Promise((resolve) => finishers.set(file, () => resolve(Buffer.from(file)))));
-      return processes.run('read', file.slice(0, -2), async () => {
+      const readRange = async () => {
         begun.push(file);
         onBegun();
         return finished.get(file) ?? Buffer.alloc(0);
-      });
+      };
+      return processes.run('read', file.slice(0, -2), { readRange });
     };
     const first = start('many 1');
     await areBegun(1);

@@ -18,10 +18,19 @@ export type FromMediaProcess =
 
 /** `null`: the file is not readable. */
 interface Task<Outcome> {
-  readonly content: unknown;
+  /** `null` once it is withdrawn: the queue may hold the task for some time, but not its file. */
+  content: unknown;
   readonly readRange: ReadRange | undefined;
   readonly done: (outcome: Outcome | null) => void;
   readonly fail: (error: Error) => void;
+  isWaiting: boolean;
+}
+
+export interface RunOptions {
+  /** For a task that does not contain its file. */
+  readonly readRange?: ReadRange;
+  /** Withdraws the task, unless a process has begun with it. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -33,7 +42,7 @@ export class MediaProcesses<Outcome> {
   private readonly idle: MediaProcess<Outcome>[] = [];
   private readonly waiting = new FairQueue<Task<Outcome>>();
   /** Per owner: queued or running tasks, and the backlog behind them. */
-  private readonly loads = new Map<string, { active: number; readonly backlog: Task<Outcome>[] }>();
+  private readonly loads = new Map<string, { active: number; readonly backlog: Set<Task<Outcome>> }>();
   private processes = 0;
 
   /** @param program a module of this folder that calls `serveTasks` */
@@ -48,28 +57,42 @@ export class MediaProcesses<Outcome> {
    * has served others may be broken by one of those, so that file is read again in a new one.
    * @param ownerId the owner of the file: one owner's files leave a process for others, and owners alternate. `null`: no owner,
    *   in call order.
-   * @param readRange for a task that does not contain its file.
+   * @throws the reason of the signal when the task is withdrawn
    */
-  async run(content: unknown, ownerId: string | null, readRange?: ReadRange): Promise<Outcome | null> {
+  async run(content: unknown, ownerId: string | null, { readRange, signal }: RunOptions = {}): Promise<Outcome | null> {
+    signal?.throwIfAborted();
     const queue = ownerId ?? '';
     const maxActive = ownerId === null ? this.maxProcesses : Math.max(1, this.maxProcesses - 1);
-    const load = this.loads.get(queue) ?? { active: 0, backlog: [] };
+    const load = this.loads.get(queue) ?? { active: 0, backlog: new Set() };
     this.loads.set(queue, load);
-    return new Promise<Outcome | null>((done, fail) => {
-      const task = { content, readRange, done, fail };
-      if (load.active === maxActive) {
-        load.backlog.push(task);
-        return;
-      }
+    const { promise, resolve: done, reject: fail } = Promise.withResolvers<Outcome | null>();
+    const task: Task<Outcome> = { content, readRange, done, fail, isWaiting: true };
+    const onAbort = (): void => withdraw(task, signal?.reason as Error);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (load.active === maxActive) {
+      load.backlog.add(task);
+    } else {
       load.active++;
       this.waiting.push(task, queue);
       this.startNext();
-    }).finally(() => {
-      const next = load.backlog.shift();
-      if (next !== undefined) this.waiting.push(next, queue);
-      else if (--load.active === 0) this.loads.delete(queue);
-      this.startNext();
-    });
+    }
+    try {
+      return await promise;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      if (!load.backlog.delete(task)) this.endActive(load, queue);
+    }
+  }
+
+  private endActive(load: { active: number; readonly backlog: Set<Task<Outcome>> }, queue: string): void {
+    const [next] = load.backlog;
+    if (next !== undefined) {
+      load.backlog.delete(next);
+      this.waiting.push(next, queue);
+    } else if (--load.active === 0) {
+      this.loads.delete(queue);
+    }
+    this.startNext();
   }
 
   /** Ends idle processes. */
@@ -79,8 +102,11 @@ export class MediaProcesses<Outcome> {
 
   private startNext(): void {
     if (this.idle.length === 0 && this.processes === this.maxProcesses) return;
-    const task = this.waiting.shift();
-    if (task !== undefined) (this.idle.pop() ?? this.start()).startTask(task);
+    let task = this.waiting.shift();
+    while (task?.isWaiting === false) task = this.waiting.shift();
+    if (task === undefined) return;
+    task.isWaiting = false;
+    (this.idle.pop() ?? this.start()).startTask(task);
   }
 
   private start(): MediaProcess<Outcome> {
@@ -104,6 +130,13 @@ export class MediaProcesses<Outcome> {
     this.processes++;
     return started;
   }
+}
+
+function withdraw<Outcome>(task: Task<Outcome>, reason: Error): void {
+  if (!task.isWaiting) return;
+  task.isWaiting = false;
+  task.content = null;
+  task.fail(reason);
 }
 
 interface Pool<Outcome> {
@@ -174,6 +207,8 @@ class MediaProcess<Outcome> {
   private async receive(message: FromMediaProcess): Promise<void> {
     if ('outcome' in message) {
       this.finish((task) => task.done(message.outcome as Outcome | null));
+      // The reply crossed its time limit: the next task would start in a process that is ending.
+      if (this.isKilled) return;
       this.hasReplied = true;
       this.child.unref();
       this.child.channel?.unref();

@@ -43,7 +43,16 @@ export interface ClientConnection {
   onDisconnect(listener: () => void): void;
 }
 
-/** The share of one request in the memory budget of all requests. It ends with the response. */
+/** Aborted when the client disconnects before the response is complete, for work that nothing has been recorded of. */
+export function disconnectSignalOf(connection: ClientConnection): AbortSignal {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+  if (connection.closed) abort();
+  else connection.onDisconnect(abort);
+  return controller.signal;
+}
+
+/** The share of one request in the memory budget of all requests. It ends with the response and the work for it. */
 export interface MemoryClaim {
   /** @throws GatewayError `service_unavailable` when the budget is exhausted. */
   growBy(bytes: number): void;
