@@ -12,7 +12,7 @@ interface Cue {
 export function toSrt(segments: readonly TimedText[]): string {
   return cuesOf(segments)
     .map(({ startMs, endMs, lines }, index) => {
-      const text = lines.replaceAll('-->', '->');
+      const text = lines.replaceAll(/--+>/g, '->');
       return `${index + 1}\n${clock(startMs, ',')} --> ${clock(endMs, ',')}\n${text}\n\n`;
     })
     .join('');
