@@ -47,8 +47,8 @@ export interface ImageParts {
 /** One image request after the hold: fetches inputs, generates and stores images, renders the response. */
 class ImageInference implements UnaryInference<MadeImages> {
   private shown: readonly ImageFile[] = [];
-  /** The mask for deployments that do not read transparency, by the color of its area to edit. */
-  private readonly convertedMasks = new Map<MaskColor, ImageFile>();
+  /** The mask for deployments that do not read transparency, or why there is none, by the color of its area to edit. */
+  private readonly convertedMasks = new Map<MaskColor, ImageFile | GatewayError>();
   private items: readonly ReplyItem[] = [];
   private createdSeconds = 0;
 
@@ -70,6 +70,7 @@ class ImageInference implements UnaryInference<MadeImages> {
     const { prompt, count, size, quality, style, user } = this.order;
     const { maskColor } = candidate.quirks;
     const mask = (maskColor && this.convertedMasks.get(maskColor)) ?? this.order.mask;
+    if (mask instanceof GatewayError) return Promise.reject(mask);
     const delivery = this.returnsVendorUrls ? 'url' : 'bytes';
     const request = { prompt, count, size, quality, style, user, images: this.shown, mask, delivery } as const;
     return this.parts.maker.make(request, candidate, call);
@@ -98,11 +99,19 @@ class ImageInference implements UnaryInference<MadeImages> {
     return this.parts.delivery.refresh(stored, this.order.responseFormat);
   }
 
+  /** A mask that only a fallback cannot use is refused when the fallback is called. */
   private async convertMask(mask: ImageFile, candidates: readonly Candidate[]): Promise<void> {
     const { organizationId } = this.input.principal;
-    const colors = new Set(candidates.map(({ quirks }) => quirks.maskColor).filter((color) => color !== undefined));
-    for (const color of colors) {
-      this.convertedMasks.set(color, await this.parts.masks.toBlackAndWhite(mask, color, organizationId));
+    for (const [index, { quirks }] of candidates.entries()) {
+      const { maskColor } = quirks;
+      if (maskColor === undefined || this.convertedMasks.has(maskColor)) continue;
+      const converted = await this.parts.masks
+        .toBlackAndWhite(mask, maskColor, organizationId)
+        .catch((error: unknown) => {
+          if (index === 0 || !(error instanceof GatewayError)) throw error;
+          return error;
+        });
+      this.convertedMasks.set(maskColor, converted);
     }
   }
 

@@ -144,6 +144,15 @@ describe('a mask for a model that takes them in black and white', () => {
     ]);
     expect(served.upstream.received.length).toBe(calls);
   });
+
+  it('is refused for a fallback only when the fallback is called', async () => {
+    const opaque = { mask: row(2, Array<number>(9).fill(0)), routing: '{"models":["local/black-masks"]}' };
+    const withFallback = { ...fields, model: 'local/images', ...opaque };
+    expect((await edit(withFallback)).status).toBe(200);
+    served.upstream.answer = (response) => response.writeHead(429).end();
+    const { reply, cost } = await served.costOf(() => edit(withFallback));
+    expect([reply.status, reply.json.error.param, cost]).toEqual([400, 'mask', 0]);
+  });
 });
 
 describe('400 validation_failed names the field', () => {
