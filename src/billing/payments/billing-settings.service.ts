@@ -120,7 +120,7 @@ const READ = `
 
 /** Locks the organization first, as operators do when they change both: the reverse order could deadlock. */
 const MAKE = `
-  INSERT INTO billing_settings (organization_id) SELECT id FROM organization WHERE id = $1 FOR KEY SHARE
+  INSERT INTO billing_settings (organization_id) SELECT id FROM organization WHERE id = $1 FOR SHARE
   ON CONFLICT DO NOTHING`;
 
 interface SettingsRow {
