@@ -2,9 +2,11 @@
 -- Returns the number of holds ended. Holds of media jobs belong to no process and end only with their job.
 --
 -- Only an instance with 10 seconds of steady heartbeats may sweep: after an outage of the database all leases look dead, and
--- live processes must be able to renew theirs first. The lease of the task admits one sweeper at a time. The holds themselves are
--- not locked here: `money_finish` locks the account before the reservation, and the opposite order would deadlock with it. A
--- hold that ends in between is no longer held when `money_finish` reads it.
+-- live processes must be able to renew theirs first. The lease of the task admits one sweeper at a time.
+--
+-- Holds of a locked account wait for the next sweep: waiting for the lock could fail the sweep of all other organizations. Only
+-- accounts are locked here, without waiting and hence in any order; locking holds before them would deadlock with
+-- `money_finish`. A hold that ends in between is no longer held when `money_finish` reads it.
 CREATE OR REPLACE FUNCTION money_sweep(p_instance text, p_limit integer) RETURNS integer LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -21,11 +23,13 @@ BEGIN
 
   SELECT array_agg(o.id), array_agg(o.organization_id) INTO v_ids, v_organizations
     FROM (SELECT r.id, r.organization_id
-            FROM hold r LEFT JOIN gateway_instance g ON g.id = r.owner
+            FROM hold r
+            JOIN organization_account a ON a.organization_id = r.organization_id
+            LEFT JOIN gateway_instance g ON g.id = r.owner
            WHERE r.owner <> 'media_job'
              AND (r.expires_at <= v_now
                   OR COALESCE(g.heartbeat_at, r.created_at) < v_now - interval '20 seconds')
-           LIMIT p_limit) o;
+           LIMIT p_limit FOR UPDATE OF a SKIP LOCKED) o;
   IF v_ids IS NOT NULL THEN
     PERFORM money_finish(v_ids, v_organizations, array_fill('expired'::text, ARRAY[cardinality(v_ids)]),
                          array_fill(0::bigint, ARRAY[cardinality(v_ids)]), NULL, v_now);

@@ -1,6 +1,6 @@
 import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { HoldSweeperService } from '../../../src/billing/ledger/hold-sweeper.service';
-import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { createTestDatabase, inSandbox, type TestDatabase } from '../../harness/database';
 import {
   createAccount,
   requireSoundBooks,
@@ -134,6 +134,20 @@ describe('the sweep of orphaned holds', () => {
     await beSteady(11);
     expect(await sweeper.sweep()).toBe(1);
     expect(await leases()).toEqual([survivor.lease.instanceId]);
+  });
+
+  it('skips a locked account and expires the holds of others', async () => {
+    const other = await createAccount(survivor.pool);
+    for (const owner of [account, other]) await victim.reservations.reserve(reserveCommand(owner, 2n));
+    await letPass(60, victim);
+    await beSteady(11);
+    await inSandbox(survivor.pool, async (client) => {
+      await client.query('SELECT FROM organization_account WHERE organization_id = $1 FOR UPDATE', [
+        account.organizationId,
+      ]);
+      expect(await sweeper.sweep()).toBe(1);
+    });
+    expect(await sweeper.sweep()).toBe(1);
   });
 
   it('expires each hold once when several instances sweep concurrently', async () => {
