@@ -221,6 +221,21 @@ describe('ApiKeyVerifier', () => {
       await expect(verify()).rejects.toThrow(rejectsWith('service_unavailable'));
     });
 
+    it('serves cached keys while too many keys are being read', async () => {
+      jest.useFakeTimers();
+      try {
+        const { verifier, read, pass } = setup();
+        read.mockResolvedValue(stored());
+        const keys = Array.from({ length: 513 }, generateApiKey);
+        for (const key of keys) await verifier.authenticate(`Bearer ${key}`);
+        read.mockReturnValue(new Promise(() => undefined));
+        pass(4_000);
+        for (const key of keys) expect(verifier.authenticate(`Bearer ${key}`)).toEqual(stored());
+      } finally {
+        jest.useRealTimers();
+      }
+    });
+
     it('returns 503 within 2.5 s when the database hangs', async () => {
       jest.useFakeTimers();
       try {

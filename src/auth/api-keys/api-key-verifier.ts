@@ -138,7 +138,7 @@ class ApiKeyCache {
       const ageMs = nowMs - entry.readAtMs;
       if (ageMs < REFRESH_AFTER_MS) return entry.key;
       if (ageMs < LIFETIME_MS) {
-        this.refresh(id, key);
+        void this.refresh(id, key);
         return entry.key;
       }
     }
@@ -157,9 +157,12 @@ class ApiKeyCache {
     }
   }
 
-  private refresh(id: string, key: string): void {
-    // A failed refresh keeps the entry until it expires; the next request tries again.
-    this.load(id, key).catch(() => undefined);
+  private async refresh(id: string, key: string): Promise<void> {
+    try {
+      await this.load(id, key);
+    } catch {
+      // A failed refresh keeps the entry until it expires; the next request tries again.
+    }
   }
 
   /** Requests for the same key share one read. */
