@@ -27,7 +27,8 @@ const REARM = `
                     AND l.organization_delta_micro > 0 AND l.created_at > s.low_balance_notified_at)`;
 
 /**
- * Claims one organization for five minutes: an older claim without a result belongs to a crashed process.
+ * Claims one organization for five minutes: an older claim without a result belongs to a crashed process. Its account is
+ * locked, so that a credit is either in the balance or later than the claim; while one is being booked, the next run decides.
  */
 const CLAIM = `
   WITH low AS (
@@ -35,7 +36,7 @@ const CLAIM = `
      WHERE s.low_balance_threshold_micro IS NOT NULL AND s.low_balance_notified_at IS NULL
        AND (s.low_balance_claimed_at IS NULL OR s.low_balance_claimed_at < clock_timestamp() - interval '5 minutes')
        AND a.balance_micro - a.reserved_micro < s.low_balance_threshold_micro
-     LIMIT 1 FOR UPDATE OF s SKIP LOCKED
+     LIMIT 1 FOR UPDATE OF s, a SKIP LOCKED
   ), claimed AS (
     UPDATE billing_settings s SET low_balance_claimed_at = clock_timestamp()
       FROM low JOIN organization_account a USING (organization_id)

@@ -130,6 +130,19 @@ describe('the notice of a low balance', () => {
     expect(await service.sendNotices()).toBe(1);
   });
 
+  it('is sent again even if a credit was being booked during the previous one', async () => {
+    await post('adjust', -2_000_000);
+    const credit = await pool.connect();
+    await credit.query('BEGIN');
+    await credit.query('SELECT money_post($1, $2, $3, $4)', [organizationId, 'topup', 1_500_000, randomUUID()]);
+    await service.sendNotices();
+    await credit.query('COMMIT');
+    credit.release();
+    expect(await service.sendNotices()).toBe(0);
+    await post('adjust', -4_000_000);
+    expect(await service.sendNotices()).toBe(1);
+  });
+
   it('is sent once by ten concurrent processes', async () => {
     await post('adjust', -2_000_000);
     const counts = await Promise.all(Array.from({ length: 10 }, () => service.sendNotices()));
