@@ -62,4 +62,31 @@ describe('the sweeper of accounts', () => {
       expect(rows).toEqual([{ alive: true }]);
     }
   });
+
+  it('keeps an account that is being registered again', async () => {
+    const id = await insertUser('first', 31, false);
+    let swept: Promise<unknown> | undefined;
+    await dataSource.transaction(async (registration) => {
+      await registration.query(`UPDATE user_account SET name = 'again' WHERE id = $1`, [id]);
+      await registration.query(
+        `INSERT INTO user_token (id, user_id, digest, created_at, purpose, expires_at)
+         VALUES (gen_random_uuid(), $1, sha256('proof'), now(), 'verify_email', now() + interval '1 minute')`,
+        [id],
+      );
+      // A sweep that waits for the registration would delete the account as it was before.
+      const [{ pid }] = await registration.query('SELECT pg_backend_pid() AS pid');
+      const sweep = new AccountSweeperService(dataSource, systemClock).sweep().then(() => true);
+      const isWaiting = async (): Promise<boolean> => {
+        const rows = await registration.query<object[]>(
+          'SELECT FROM pg_locks WHERE NOT granted AND $1 = ANY (pg_blocking_pids(pid))',
+          [pid],
+        );
+        return rows.length > 0;
+      };
+      for (;;) if (await Promise.race([sweep, isWaiting()])) break;
+      swept = sweep;
+    });
+    await swept;
+    expect(await dataSource.query('SELECT name FROM user_account WHERE id = $1', [id])).toEqual([{ name: 'again' }]);
+  });
 });
