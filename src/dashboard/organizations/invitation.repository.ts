@@ -56,6 +56,10 @@ const DELETE_INVITATION = `
 const DELETE_INVITATIONS_BY = `
   DELETE FROM organization_invitation WHERE organization_id = $1 AND invited_by = $2 AND role = ANY ($3::text[])
   RETURNING id, role, email`;
+const DELETE_INVITATIONS_TO = `
+  DELETE FROM organization_invitation i USING user_account u
+   WHERE i.organization_id = $1 AND u.id = $2 AND i.email_key = u.email_key
+  RETURNING i.id, i.role, i.email`;
 
 const IS_MEMBER = `
   SELECT 1 FROM organization_member m JOIN user_account u ON u.id = m.user_id
@@ -128,6 +132,19 @@ export async function deleteInvitationsBy(
     organizationId,
     userId,
     roles,
+  ]);
+  return rows;
+}
+
+/** Deletes the invitation of the user's address. */
+export async function deleteInvitationsTo(
+  manager: EntityManager,
+  organizationId: string,
+  userId: string,
+): Promise<Pick<OrganizationInvitationEntity, 'id' | 'role' | 'email'>[]> {
+  const [rows] = await manager.query<[OrganizationInvitationEntity[], number]>(DELETE_INVITATIONS_TO, [
+    organizationId,
+    userId,
   ]);
   return rows;
 }

@@ -82,6 +82,8 @@ export class InvitationService {
       const id = before?.id ?? uuidV7(nowMs);
       const invited = { id, organizationId, ...address, role, invitedBy: actor.userId, ...times };
       await putInvitation(manager, { ...invited, digest: digestToken(token) });
+      // An acceptance does not lock the organization: it may have committed while the invitation's row was awaited.
+      await requireNoMember(manager, organizationId, address.emailKey);
       await record(manager, invited, 'invitation.created', actor, { after: { email: address.email, role } });
       return { id, name };
     });
@@ -134,9 +136,7 @@ export class InvitationService {
     organizationId: string,
     emailKey: string,
   ): Promise<OrganizationInvitationEntity | null> {
-    if (await isMember(manager, organizationId, emailKey)) {
-      throw new GatewayError('conflict', 'This address already belongs to a member.');
-    }
+    await requireNoMember(manager, organizationId, emailKey);
     const before = await manager.findOneBy(OrganizationInvitationEntity, { organizationId, emailKey });
     const invitations = await manager.countBy(OrganizationInvitationEntity, { organizationId });
     if (before === null && invitations >= MAX_INVITATIONS_PER_ORGANIZATION) {
@@ -158,6 +158,12 @@ export class InvitationService {
         'If you did not expect this invitation, ignore this mail.',
       ].join('\n\n'),
     };
+  }
+}
+
+async function requireNoMember(manager: EntityManager, organizationId: string, emailKey: string): Promise<void> {
+  if (await isMember(manager, organizationId, emailKey)) {
+    throw new GatewayError('conflict', 'This address already belongs to a member.');
   }
 }
 

@@ -7,7 +7,7 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import { ROLES, type Role } from '../../core/types/role';
 import { toPage, type Page, type PageRequest } from '../../core/types/page';
 import { OrganizationMemberEntity } from '../../core/database/entities/organization-member.entity';
-import { deleteInvitationsBy } from './invitation.repository';
+import { deleteInvitationsBy, deleteInvitationsTo } from './invitation.repository';
 import { findMember, findMembers, hasOtherOwner, type OrganizationMember } from './membership.repository';
 import { lockOrganization, requireRole } from '../../auth/organization-access';
 
@@ -93,7 +93,8 @@ export async function requireAuthority(
 }
 
 /**
- * Withdraws the member's invitations that the new role could not create, so that a removed member cannot rejoin through one.
+ * Withdraws the invitations by the member that the new role could not create, and those to a former member, so that a removed
+ * member cannot rejoin through one.
  * @param role `null`: no longer a member.
  */
 async function withdrawInvitations(
@@ -104,7 +105,9 @@ async function withdrawInvitations(
   actor: Actor,
 ): Promise<void> {
   const lost = ROLES.filter((invited) => role === null || !mayGrant(role, [invited]));
-  for (const { id, ...before } of await deleteInvitationsBy(manager, organizationId, userId, lost)) {
+  const withdrawn = await deleteInvitationsBy(manager, organizationId, userId, lost);
+  if (role === null) withdrawn.push(...(await deleteInvitationsTo(manager, organizationId, userId)));
+  for (const { id, ...before } of withdrawn) {
     const target = { type: 'invitation', id };
     await recordAudit(manager, { organizationId, actor, action: 'invitation.deleted', target, before });
   }

@@ -161,6 +161,38 @@ describe('an invitation', () => {
     expect(log.data).toHaveLength(roles.length - left.length);
   });
 
+  it('is not created for a guest whose acceptance commits meanwhile', async () => {
+    const owner = await stage.user();
+    const guest = await stage.user(null);
+    await invite(owner, guest.email);
+    const { gateway } = stage;
+    const acceptance = await gateway.pool.connect();
+    await acceptance.query('BEGIN');
+    await acceptance.query('DELETE FROM organization_invitation WHERE organization_id = $1', [owner.organizationId]);
+    await acceptance.query(
+      `INSERT INTO organization_member (organization_id, user_id, role) VALUES ($1, $2, 'viewer')`,
+      [owner.organizationId, guest.userId],
+    );
+    const invited = invite(owner, guest.email);
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    while ((await gateway.rows(waiting)).length === 0);
+    await acceptance.query('COMMIT');
+    acceptance.release();
+    expectError(await invited, 409, 'conflict');
+  });
+
+  it('of a member is withdrawn when the member is removed', async () => {
+    const owner = await stage.user();
+    const guest = await stage.user(null);
+    await invite(owner, guest.email);
+    await stage.gateway.rows(
+      `INSERT INTO organization_member (organization_id, user_id, role) VALUES ($1, $2, 'viewer')`,
+      [owner.organizationId, guest.userId],
+    );
+    expect((await remove(owner, guest)).status).toBe(204);
+    await expectInvalid(guest, stage.tokenOf(guest.email));
+  });
+
   it('is invalid while the account of its sender is disabled', async () => {
     const owner = await stage.user();
     const [sender, guest] = [await stage.colleague(owner, 'admin'), await stage.user(null)];
