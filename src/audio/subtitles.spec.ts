@@ -11,7 +11,9 @@ describe('toSrt', () => {
   });
 
   it('removes empty lines and arrows from cue text', () => {
-    expect(toSrt([segment(0, 1, 'a\r\n\r\n b ---> c\u2028\n')])).toBe('1\n00:00:00,000 --> 00:00:01,000\na\nb -> c\n\n');
+    expect(toSrt([segment(0, 1, 'a\r\n\r\n b ---> c\u2028\n')])).toBe(
+      '1\n00:00:00,000 --> 00:00:01,000\na\nb -> c\n\n',
+    );
   });
 
   it('drops cues without text, and is empty without cues', () => {
