@@ -8,7 +8,7 @@ import type { Migration } from '../src/core/database/migration-files';
  */
 export class DropObsoleteLookups1798000000000 implements Migration {
   readonly name = 'DropObsoleteLookups1798000000000';
-  readonly routines = '2aaf883ef36e1e67';
+  readonly routines = '35f78f0ffcf0a750';
 
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -2,6 +2,7 @@ import { Baseline1797700000000 } from '../../../migrations/1797700000000-baselin
 import { OrganizationFirst1797800000000 } from '../../../migrations/1797800000000-organization-first';
 import { OptionalCounts1797900000000 } from '../../../migrations/1797900000000-optional-counts';
 import { DropObsoleteLookups1798000000000 } from '../../../migrations/1798000000000-drop-obsolete-lookups';
+import { SweepPastLockedAccounts1798100000000 } from '../../../migrations/1798100000000-sweep-past-locked-accounts';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -10,4 +11,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   OrganizationFirst1797800000000,
   OptionalCounts1797900000000,
   DropObsoleteLookups1798000000000,
+  SweepPastLockedAccounts1798100000000,
 ];
