@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { JobInputs } from '../job-inputs';
 import { JobWorkRepository } from '../job-work.repository';
-import type { MediaJob } from '../media-job.types';
 import { ImageMemory } from './image-memory';
 import { JobEndings } from './job-endings';
-import { type NextStep, nextStep, type JobLease } from './job-lease';
+import { type NextStep, nextStep, type JobLease, reschedule } from './job-lease';
 import { noRoomPauseMs } from './pauses';
 
 /**
@@ -28,8 +27,8 @@ export class InputStep {
       inputTypes = await this.inputs.fetch(job, { signal: stopRequested, memory: claim, trace });
     } catch (error) {
       // An aborted fetch says nothing about the image.
-      if (stopRequested.aborted) return this.again(job, 0);
-      if (claim.isExhausted) return this.again(job, noRoomPauseMs());
+      if (stopRequested.aborted) return reschedule(this.work, job, 0);
+      if (claim.isExhausted) return reschedule(this.work, job, noRoomPauseMs());
       if (!(error instanceof GatewayError) || error.status >= 500) throw error;
       await this.endings.failInputs(job, error);
       return null;
@@ -38,9 +37,5 @@ export class InputStep {
     }
     const wakeUp = await this.work.storeInputTypes(job, inputTypes);
     return nextStep(wakeUp, 0);
-  }
-
-  private async again(job: MediaJob, inMs: number): Promise<NextStep> {
-    return nextStep(await this.work.reschedule(job, inMs), inMs);
   }
 }

@@ -22,6 +22,15 @@ export function nextStep(scheduled: JobWakeUp | null, inMs: number): NextStep {
   return scheduled === null ? null : { inMs, version: scheduled.version };
 }
 
+/** Ends a step without a result: its job is due again in `inMs`. */
+export async function reschedule(
+  work: Pick<JobWorkRepository, 'reschedule'>,
+  claim: JobClaim,
+  inMs: number,
+): Promise<NextStep> {
+  return nextStep(await work.reschedule(claim, inMs), inMs);
+}
+
 /** Three renewals may be late or fail before the lease expires. */
 const RENEWALS_PER_LEASE = 4;
 

@@ -14,7 +14,7 @@ import { InputStep } from './input-step';
 import { LeaseKeeper } from './job-lease';
 import { PollStep } from './poll-step';
 import { SubmitStep } from './submit-step';
-import { type NextStep, nextStep, type JobLease } from './job-lease';
+import { type NextStep, type JobLease, reschedule } from './job-lease';
 import { FairConcurrencyLimiter } from './fair-concurrency-limiter';
 import { UpcomingPolls } from './upcoming-polls';
 
@@ -152,6 +152,6 @@ export class JobRunner {
       });
     }
     const inMs = this.stopping.signal.aborted ? 0 : this.options.repairMs;
-    return nextStep(await this.work.reschedule(job, inMs), inMs);
+    return reschedule(this.work, job, inMs);
   }
 }

@@ -21,7 +21,7 @@ import {
 import { deadlinesOf, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs, repairPauseMs } from './pauses';
-import { type NextStep, nextStep, type JobLease } from './job-lease';
+import { type NextStep, nextStep, type JobLease, reschedule } from './job-lease';
 
 /** Consecutive polls without the job or its result before a job may fail. */
 const SETBACKS = 3;
@@ -59,7 +59,7 @@ export class PollStep {
         event: 'job_provider_not_configured',
         job_id: job.id,
       });
-      return nextStep(await this.work.reschedule(job, UNKNOWN_PROVIDER_RETRY_MS), UNKNOWN_PROVIDER_RETRY_MS);
+      return reschedule(this.work, job, UNKNOWN_PROVIDER_RETRY_MS);
     }
     lease.trace?.set({ 'gateway.provider': job.provider ?? undefined });
     const { pollTimeoutMs } = this.options;
@@ -70,7 +70,7 @@ export class PollStep {
         adapter.poll(handle, { ...call, signal }),
       );
     } catch (error) {
-      if (stopRequested.aborted) return this.again(job, 0);
+      if (stopRequested.aborted) return reschedule(this.work, job, 0);
       const failure = toProviderError(error);
       lease.trace?.set({ 'error.type': failure.code });
       return this.unanswered(job, adapter, failure);
@@ -119,13 +119,13 @@ export class PollStep {
     };
     const finalized = await this.finalize.finalizeJob(lease, success, { adapter, call });
     if (finalized === 'ended') return null;
-    if (stopRequested.aborted) return this.again(job, 0);
+    if (stopRequested.aborted) return reschedule(this.work, job, 0);
     const sinceFirstMs = job.finalizingAt === null ? 0 : this.clock.now() - job.finalizingAt.getTime();
     const isExpired = sinceFirstMs >= adapter.capabilities.outputTtlSeconds * 1_000;
     if (finalized === 'no-result' || (finalized === 'unreachable' && isExpired)) {
       return this.setback(job, adapter, () => this.endings.failWithoutResult(job));
     }
-    return this.again(job, repairPauseMs(this.options.repairMs, sinceFirstMs));
+    return reschedule(this.work, job, repairPauseMs(this.options.repairMs, sinceFirstMs));
   }
 
   private unanswered(job: MediaJob, adapter: AsyncJobAdapter, error: ProviderError): Promise<NextStep> {
@@ -138,7 +138,7 @@ export class PollStep {
     }
     if (isTooLong(error)) return this.setback(job, adapter, () => this.endings.fail(job, TOO_LARGE, error));
     const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
-    return this.again(job, pollPauseMs(adapter.capabilities, polls, askedMs));
+    return reschedule(this.work, job, pollPauseMs(adapter.capabilities, polls, askedMs));
   }
 
   /** Counts a possibly transient failure; fails the job after {@link SETBACKS} in a row over `setbackMs`. */
@@ -151,9 +151,5 @@ export class PollStep {
     }
     const inMs = pollPauseMs(adapter.capabilities, job.polls);
     return nextStep(await this.work.recordSetback(job, inMs), inMs);
-  }
-
-  private async again(job: MediaJob, inMs: number): Promise<NextStep> {
-    return nextStep(await this.work.reschedule(job, inMs), inMs);
   }
 }

@@ -20,7 +20,7 @@ import { NO_PROVIDER_ACCEPTED, toJobError, toProviderError, INVALID_PROVIDER_HAN
 import { deadlinesOf, type SelectedDeployment, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { noRoomPauseMs, pollPauseMs, submitPauseMs } from './pauses';
-import { type NextStep, nextStep, type JobLease } from './job-lease';
+import { type NextStep, nextStep, type JobLease, reschedule } from './job-lease';
 
 /** A job with the target and spec of its current submission. */
 interface Sent {
@@ -57,10 +57,7 @@ export class SubmitStep {
   async submitJob(lease: JobLease): Promise<NextStep> {
     const { job } = lease;
     const claim = this.memory.claimForSubmission(job.organizationId, await this.inputs.storedBytes(job));
-    if (claim === null) {
-      const inMs = noRoomPauseMs();
-      return nextStep(await this.work.reschedule(job, inMs), inMs);
-    }
+    if (claim === null) return reschedule(this.work, job, noRoomPauseMs());
     try {
       return await (job.submitStartedAt === null ? this.sendFirst(lease) : this.sendAgain(lease));
     } finally {
