@@ -16,7 +16,7 @@ import { Metrics } from '../observability/metrics/catalogue';
 import { parseStrictJson } from '../json/strict-json';
 import { type Clock, CLOCK } from '../time/clock';
 import type { MultipartForm } from '../types/multipart-form';
-import type { MemoryClaim } from '../types/request-context';
+import { connectionLost, type MemoryClaim } from '../types/request-context';
 import { boundaryOf } from './form-boundary';
 import { FormParser } from './form-parser';
 import { readForm, tooLarge } from './form-reader';
@@ -114,7 +114,7 @@ export class BodyInterceptor implements NestInterceptor {
    */
   private claim(request: FastifyRequest, response: ServerResponse): BodyClaim {
     // The close event, which releases the claim, was emitted while a guard waited.
-    if (request.raw.destroyed) throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
+    if (request.raw.destroyed) throw connectionLost();
     const announcedBytes = Number(request.headers['content-length'] ?? 0);
     const claim = this.budget.claim(announcedBytes, ownerOf(request));
     response.on('close', () => claim.release());
@@ -195,8 +195,8 @@ export class BodyInterceptor implements NestInterceptor {
  * ended, for a live reply until its promise settles. Small bodies without a key are not worth the subscription.
  */
 function handleWithin({ context: { memory }, headers }: FastifyRequest, next: CallHandler): Observable<unknown> {
-  if (!(memory instanceof BodyClaim) || (memory.isSmall && headers['idempotency-key'] === undefined))
-    return next.handle();
+  if (!(memory instanceof BodyClaim)) return next.handle();
+  if (memory.isSmall && headers['idempotency-key'] === undefined) return next.handle();
   const release = memory.share();
   let produced: Promise<unknown> | null = null;
   return next.handle().pipe(

@@ -33,6 +33,13 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The tasks of one owner. */
+interface Load<Outcome> {
+  /** Queued or running. */
+  active: number;
+  readonly backlog: Set<Task<Outcome>>;
+}
+
 /**
  * Reads containers in child processes: a hostile file costs a few seconds of one, and does not affect the gateway. Worker threads
  * would not be enough, because V8 aborts the whole process for many allocations that exceed the heap of one thread.
@@ -41,8 +48,7 @@ export interface RunOptions {
 export class MediaProcesses<Outcome> {
   private readonly idle: MediaProcess<Outcome>[] = [];
   private readonly waiting = new FairQueue<Task<Outcome>>();
-  /** Per owner: queued or running tasks, and the backlog behind them. */
-  private readonly loads = new Map<string, { active: number; readonly backlog: Set<Task<Outcome>> }>();
+  private readonly loads = new Map<string, Load<Outcome>>();
   private processes = 0;
 
   /** @param program a module of this folder that calls `serveTasks` */
@@ -84,7 +90,7 @@ export class MediaProcesses<Outcome> {
     }
   }
 
-  private endActive(load: { active: number; readonly backlog: Set<Task<Outcome>> }, queue: string): void {
+  private endActive(load: Load<Outcome>, queue: string): void {
     const [next] = load.backlog;
     if (next !== undefined) {
       load.backlog.delete(next);

@@ -43,10 +43,15 @@ export interface ClientConnection {
   onDisconnect(listener: () => void): void;
 }
 
+/** The error of a request whose client has disconnected, as Node reports it. */
+export function connectionLost(): Error {
+  return Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
+}
+
 /** Aborted when the client disconnects before the response is complete, for work that nothing has been recorded of. */
 export function disconnectSignalOf(connection: ClientConnection): AbortSignal {
   const controller = new AbortController();
-  const abort = (): void => controller.abort(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+  const abort = (): void => controller.abort(connectionLost());
   if (connection.closed) abort();
   else connection.onDisconnect(abort);
   return controller.signal;
