@@ -111,7 +111,7 @@ export class WebhookAttemptService {
     const outcome = toOutcome(result);
     const retryAfterSeconds = result instanceof OutboundError ? null : result.retryAfterSeconds;
     const step = nextStep(outcome, delivery.attemptOfRound, retryAfterSeconds, Math.random());
-    let { state }: { state: DeliveryState } = step;
+    let state: DeliveryState = step.state;
     for (;;) {
       try {
         state = (await this.deliveries.record(delivery, outcome, durationMs, step)) ?? state;
