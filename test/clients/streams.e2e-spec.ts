@@ -4,7 +4,7 @@ import type OpenAI from 'openai';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
 import { NEWEST_CLIENT } from './official-client';
 import { CHAT_MODELS, RelayedGateway } from './relayed-gateway';
-import { heldMicro, isRecorded, recordsOf, soleRecordOf, untilSome } from './traces';
+import { heldMicro, isRecorded, recordsOf, soleRecordOf } from './traces';
 
 const PING_MS = 100;
 
@@ -126,7 +126,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
         { signal: abort.signal },
       );
       const [, response] = await arrived;
-      await lockWaited(gateway);
+      await gateway.untilLockWaits(1);
       const left = once(response, 'close');
       abort.abort();
       await expect(asking).rejects.toThrow(sdk.APIUserAbortError);
@@ -196,12 +196,6 @@ it('sends pings during pauses of a slow stream', async () => {
 it('keeps every ledger invariant', async () => {
   expect(await gateways.violations()).toEqual([]);
 });
-
-/** Resolves when a connection of the gateway waits for a lock. */
-async function lockWaited({ pool }: TestGateway): Promise<void> {
-  const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  await untilSome(async () => (await pool.query(waiting)).rows);
-}
 
 interface Stream {
   readonly controller: AbortController;

@@ -30,7 +30,7 @@ export async function isRecorded(gateway: TestGateway, customer: TestCustomer): 
 }
 
 /** Polls the database until there is a row, and returns the first. */
-export async function untilSome<Row>(query: () => Promise<Row[]>): Promise<Row> {
+async function untilSome<Row>(query: () => Promise<Row[]>): Promise<Row> {
   for (;;) {
     const [row] = await query();
     if (row !== undefined) return row;

@@ -150,6 +150,17 @@ export class TestGateway {
     return (await this.pool.query<Row>(sql, parameters)).rows;
   }
 
+  /** How many transactions of the database wait for a lock. */
+  async lockWaits(): Promise<number> {
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    return (await this.rows(waiting)).length;
+  }
+
+  /** Resolves when at least `count` transactions wait for a lock. */
+  async untilLockWaits(count: number): Promise<void> {
+    while ((await this.lockWaits()) < count);
+  }
+
   /** Every broken ledger invariant. */
   violations(): Promise<object[]> {
     return this.app.get(LedgerService, { strict: false }).verify();

@@ -245,9 +245,9 @@ describe('refunds and disputes', () => {
       stage.client.organizationId,
     ]);
     const paying = stage.pay(session);
-    await untilWaiting(1);
+    await stage.gateway.untilLockWaits(1);
     const disputing = stage.deliver(dispute('funds_withdrawn', session, Date.now()));
-    await Promise.race([disputing, untilWaiting(2)]);
+    await Promise.race([disputing, stage.gateway.untilLockWaits(2)]);
     await lock.query('ROLLBACK');
     lock.release();
     await Promise.all([paying, disputing]);
@@ -272,12 +272,6 @@ describe('refunds and disputes', () => {
 it('leaves a consistent ledger', async () => {
   expect(await stage.gateway.violations()).toEqual([]);
 });
-
-/** Waits until this many transactions of the gateway wait for a lock. */
-async function untilWaiting(count: number): Promise<void> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  while ((await stage.gateway.rows(waiting)).length < count);
-}
 
 /** Redelivers refused events, as Stripe does. */
 async function deliverUntilTaken(event: SignedEvent): Promise<void> {

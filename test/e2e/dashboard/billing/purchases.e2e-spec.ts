@@ -111,20 +111,14 @@ describe('createPurchase', () => {
   });
 
   it('leaves database connections free while concurrent buyers wait for each other', async () => {
-    const waiting = async (): Promise<number> => {
-      const rows = await gateway.rows(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return rows.length;
-    };
     await gateway.rows('INSERT INTO billing_settings (organization_id) VALUES ($1)', [client.organizationId]);
     const lock = await gateway.pool.connect();
     await lock.query('BEGIN');
     await lock.query('SELECT FROM billing_settings WHERE organization_id = $1 FOR UPDATE', [client.organizationId]);
     const buyers = Array.from({ length: 15 }, () => buy(TEN_DOLLARS));
-    while ((await waiting()) < 2) await limits();
+    while ((await gateway.lockWaits()) < 2) await limits();
     await Promise.all(Array.from({ length: 10 }, limits));
-    expect(await waiting()).toBe(2);
+    expect(await gateway.lockWaits()).toBe(2);
     await lock.query('ROLLBACK');
     lock.release();
     expect(new Set((await Promise.all(buyers)).map(({ status }) => status))).toEqual(new Set([201]));

@@ -95,18 +95,14 @@ describe('operators and organizations', () => {
     const path = owner.path('/billing/settings');
     const change = { monthly_limit_micro: 5, low_balance_threshold_micro: 5 };
     expect((await owner.call(path, { method: 'PATCH', body: change })).status).toBe(200);
-    const untilWaiting = async (count: number): Promise<void> => {
-      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-      while ((await gateway.rows(waiting)).length < count);
-    };
     const lock = await gateway.pool.connect();
     await lock.query('BEGIN');
     await lock.query('SELECT FROM organization_account WHERE organization_id = $1 FOR UPDATE', [owner.organizationId]);
     const limits = { monthly_limit_micro: 9, purchase_limit_day_micro: 9 };
     const byOperator = operator.call(pathOf(owner.organizationId), { method: 'PATCH', body: limits });
-    await untilWaiting(1);
+    await gateway.untilLockWaits(1);
     const byOwner = owner.call(path, { method: 'PATCH', body: { monthly_limit_micro: 7 } });
-    await untilWaiting(2);
+    await gateway.untilLockWaits(2);
     await lock.query('ROLLBACK');
     lock.release();
     expect((await Promise.all([byOperator, byOwner])).map(({ status }) => status)).toEqual([200, 200]);

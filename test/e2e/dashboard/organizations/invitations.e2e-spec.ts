@@ -174,8 +174,7 @@ describe('an invitation', () => {
       [owner.organizationId, guest.userId],
     );
     const invited = invite(owner, guest.email);
-    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    while ((await gateway.rows(waiting)).length === 0);
+    await gateway.untilLockWaits(1);
     await acceptance.query('COMMIT');
     acceptance.release();
     expectError(await invited, 409, 'conflict');
