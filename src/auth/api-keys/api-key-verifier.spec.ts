@@ -16,6 +16,7 @@ const stored = (overrides: Partial<StoredApiKey> = {}): StoredApiKey => ({
   revokedAtMs: null,
   expiresAtMs: null,
   organizationActive: true,
+  dependsOnSession: false,
   allowedIps: null,
   ...overrides,
 });

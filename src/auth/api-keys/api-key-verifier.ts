@@ -108,9 +108,9 @@ const MAX_READS = 256;
 const READS_FOR_KNOWN_KEYS = 256;
 
 /**
- * Caches API keys in this process for at most five seconds. Entries are indexed by the full SHA-256 of the key: no two
- * keys share an entry, and no key stays in memory. Unknown keys have a separate cache: guessing cannot evict a
- * customer's key.
+ * Caches API keys in this process for at most five seconds, except those that depend on a session. Entries are indexed by
+ * the full SHA-256 of the key: no two keys share an entry, and no key stays in memory. Unknown keys have a separate cache:
+ * guessing cannot evict a customer's key.
  */
 class ApiKeyCache {
   private readonly known = new Map<string, CacheEntry>();
@@ -198,7 +198,7 @@ class ApiKeyCache {
     if (key === null) {
       this.unknown.set(id, readAtMs);
       dropOldest(this.unknown, MAX_UNKNOWN);
-    } else {
+    } else if (!key.dependsOnSession) {
       this.known.set(id, { key, readAtMs });
       dropOldest(this.known, MAX_KEYS);
     }
@@ -248,6 +248,8 @@ export interface StoredApiKey {
   readonly revokedAtMs: number | null;
   readonly expiresAtMs: number | null;
   readonly organizationActive: boolean;
+  /** Ends with a session or a membership, whose changes invalidate no cache: every request reads it again. */
+  readonly dependsOnSession: boolean;
   /** `null` allows every address. */
   readonly allowedIps: AllowedIps | null;
 }

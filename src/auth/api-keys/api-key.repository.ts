@@ -9,6 +9,7 @@ interface ApiKeyRow {
   readonly id: string;
   readonly organization_id: string;
   readonly organization_active: boolean;
+  readonly depends_on_session: boolean;
   readonly enabled: boolean;
   readonly revoked_at_ms: number | null;
   readonly expires_at_ms: number | null;
@@ -32,6 +33,7 @@ const columns = (expiresAt: string): string => `
   SELECT k.id, k.organization_id, o.status = 'active' AS organization_active, k.enabled,
          CASE WHEN k.revoked_at <= now() THEN 0 ELSE (extract(epoch FROM k.revoked_at) * 1000)::float8 END AS revoked_at_ms,
          (extract(epoch FROM ${expiresAt}) * 1000)::float8 AS expires_at_ms,
+         k.playground_user_id IS NOT NULL AS depends_on_session,
          k.allowed_ips, k.allowed_models, k.allowed_modalities,
          k.requests_per_second, k.requests_per_minute, k.tokens_per_minute, k.concurrency,
          o.requests_per_second AS organization_requests_per_second,
@@ -100,6 +102,7 @@ function toStoredApiKey(row: ApiKeyRow): StoredApiKey {
     revokedAtMs: row.revoked_at_ms,
     expiresAtMs: row.expires_at_ms,
     organizationActive: row.organization_active,
+    dependsOnSession: row.depends_on_session,
     allowedIps: row.allowed_ips === null ? null : AllowedIps.parse(row.allowed_ips),
   };
 }

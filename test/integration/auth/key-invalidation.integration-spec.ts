@@ -23,6 +23,7 @@ const stored = (enabled: boolean): StoredApiKey => ({
   revokedAtMs: null,
   expiresAtMs: null,
   organizationActive: true,
+  dependsOnSession: false,
   allowedIps: null,
 });
 
