@@ -27,7 +27,7 @@ import {
 import { chooseRows, CORRUPTIONS, FORBIDDEN, named, type Rows, UNLOCKED } from './closing-corruptions';
 import { insertPastRequests } from './past-requests';
 
-const REQUESTS = FULL ? 2_000_000 : 200_000;
+const REQUESTS = FULL ? 2_000_000 : 40_000;
 const DAYS = 60;
 const DAY_MS = 86_400_000;
 
