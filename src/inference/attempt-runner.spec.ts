@@ -174,6 +174,11 @@ it('names the output limit of the model to every call', async () => {
   expect(calls[0]?.maxOutputTokens).toBe(8_192);
 });
 
+it('names the organization to every call as its owner', async () => {
+  await run([failure('provider_unavailable'), 'fine']);
+  expect(calls.map(({ ownerId }) => ownerId)).toEqual(['org', 'org']);
+});
+
 it('limits each attempt to the remaining time of the request', async () => {
   await run([failure('provider_unavailable'), 'fine']);
   expect(calls[0]?.deadlines).toBe(DEADLINES);

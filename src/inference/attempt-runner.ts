@@ -153,6 +153,7 @@ export class AttemptSeries {
     const attempt = this.reservation.beginAttempt(candidate);
     return {
       requestId: context.requestId,
+      ownerId: principal.organizationId,
       trace: this.reservation.steps ?? undefined,
       attempt,
       publicModel: model.id,

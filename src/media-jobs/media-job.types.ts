@@ -99,7 +99,7 @@ export type JobWakeUp = JobKey & Pick<MediaJob, 'version'>;
 
 /** A job with a next step. */
 export interface DueJob extends JobWakeUp {
-  /** Jobs of one lane may delay each other (`job-lane.ts`, `worker/fair-concurrency-limiter.ts`). */
+  /** Jobs of one lane may delay each other (`job-lane.ts`, `core/concurrency/fair-concurrency-limiter.ts`). */
   readonly lane: string;
 }
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
+import { FairConcurrencyLimiter } from '../../core/concurrency/fair-concurrency-limiter';
 import { InFlight } from '../../core/concurrency/in-flight';
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import { leaseOwner } from '../../core/scheduling/task-lease';
@@ -15,7 +16,6 @@ import { LeaseKeeper } from './job-lease';
 import { PollStep } from './poll-step';
 import { SubmitStep } from './submit-step';
 import { type NextStep, type JobLease, reschedule } from './job-lease';
-import { FairConcurrencyLimiter } from './fair-concurrency-limiter';
 import { UpcomingPolls } from './upcoming-polls';
 
 /** `not-claimed`: nothing has been done, since the row has changed or another worker holds the job. */

@@ -155,6 +155,11 @@ export interface CallTrace {
 /** One attempt at one deployment. */
 export interface ProviderCall {
   readonly requestId: string;
+  /**
+   * Opaque, the same for all calls of one customer: what calls share in this process is divided between owners. Not for the
+   * upstream. Calls without it count as those of one owner.
+   */
+  readonly ownerId?: string;
   /** Absent: the request is not traced. */
   readonly trace?: CallTrace;
   /** Counts from 1. */

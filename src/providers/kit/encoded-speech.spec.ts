@@ -110,33 +110,67 @@ describe('speech of a vendor with PCM only', () => {
     },
   );
 
-  it('waits in MP3 and AAC while as many streams as there may be threads are encoded', async () => {
-    const held = Promise.withResolvers<void>();
-    let begun = 0;
-    const vendor: SpeechProvider = {
-      speak: () =>
-        Promise.resolve({
-          progress: { audioBytes: 0, usage: null },
-          pipe: async (sink) => {
-            begun++;
-            sink.write(TONE.subarray(0, SAMPLE_RATE));
-            await sink.drained();
-            await held.promise;
-          },
-        }),
-    };
-    const speak = async (format: 'mp3' | 'opus') => {
-      const stream = await new EncodedSpeech(vendor, [format]).speak(speechRequest({ format }), providerCall());
+  describe('in MP3 and AAC', () => {
+    let held: PromiseWithResolvers<void>;
+    /** The owners whose speech has begun to arrive. */
+    let begun: string[];
+    beforeEach(() => {
+      held = Promise.withResolvers();
+      begun = [];
+    });
+    // Also after a failure, for the sake of the next test.
+    afterEach(() => held.resolve());
+
+    /** Speech that ends once `held` is resolved. Resolves with whether it was encoded. */
+    async function speak(format: 'mp3' | 'opus', ownerId: string, signal = new AbortController().signal) {
+      const vendor: SpeechProvider = {
+        speak: () =>
+          Promise.resolve({
+            progress: { audioBytes: 0, usage: null },
+            pipe: async (sink) => {
+              begun.push(ownerId);
+              sink.write(TONE.subarray(0, SAMPLE_RATE));
+              await sink.drained();
+              await held.promise;
+            },
+          }),
+      };
+      const call = providerCall({ ownerId, signal });
+      const stream = await new EncodedSpeech(vendor, [format]).speak(speechRequest({ format }), call);
       const sink = new CollectingSink();
       await stream.pipe(sink);
       return sink.output.length > 0;
-    };
-    const streams = Array.from({ length: MAX_ENCODER_THREADS + 4 }, () => speak('mp3'));
-    streams.push(speak('opus'));
-    await until('the first streams', 30_000, () => begun === MAX_ENCODER_THREADS + 1);
-    held.resolve();
-    expect(await Promise.all(streams)).toEqual(streams.map(() => true));
-    expect(begun).toBe(MAX_ENCODER_THREADS + 5);
+    }
+
+    it('waits while as many streams as there may be threads are encoded', async () => {
+      const streams = Array.from({ length: MAX_ENCODER_THREADS + 4 }, (_, index) => speak('mp3', `owner ${index}`));
+      streams.push(speak('opus', 'owner of opus'));
+      await until('the first streams', 30_000, () => begun.length === MAX_ENCODER_THREADS + 1);
+      held.resolve();
+      expect(await Promise.all(streams)).toEqual(streams.map(() => true));
+      expect(begun).toHaveLength(MAX_ENCODER_THREADS + 5);
+    });
+
+    it('begins while another organization has more streams than there are threads', async () => {
+      const streams = Array.from({ length: MAX_ENCODER_THREADS + 1 }, () => speak('mp3', 'slow'));
+      await until('the streams of one', 30_000, () => begun.length >= MAX_ENCODER_THREADS / 2);
+      streams.push(speak('mp3', 'other'));
+      await until('the stream of the other', 5_000, () => begun.includes('other'));
+      held.resolve();
+      expect(await Promise.all(streams)).toEqual(streams.map(() => true));
+    });
+
+    it('ends for a receiver that disconnects while it waits, without a thread', async () => {
+      const streams = Array.from({ length: MAX_ENCODER_THREADS }, (_, index) => speak('mp3', `owner ${index}`));
+      const leaving = new AbortController();
+      const left = speak('mp3', 'leaving', leaving.signal);
+      await until('the first streams', 30_000, () => begun.length === MAX_ENCODER_THREADS);
+      leaving.abort();
+      held.resolve();
+      await expect(left).rejects.toMatchObject({ code: 'provider_disconnect', options: { phase: 'stream' } });
+      await Promise.all(streams);
+      expect(begun).not.toContain('leaving');
+    });
   });
 
   it('is not encoded any more once the receiver has disconnected', async () => {

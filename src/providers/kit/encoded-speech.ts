@@ -26,7 +26,7 @@ export class EncodedSpeech implements SpeechProvider {
     const { format } = request;
     if (!this.formats.includes(format)) return this.vendor.speak(request, call);
     const speech = await this.vendor.speak({ ...request, format: this.source }, call);
-    return new EncodedStream(speech, READERS[this.source](), format, call.signal);
+    return new EncodedStream(speech, READERS[this.source](), format, call);
   }
 }
 
@@ -37,7 +37,7 @@ class EncodedStream implements SpeechStream {
     private readonly speech: SpeechStream,
     private readonly reader: SampleReader,
     private readonly format: SpeechFormat,
-    private readonly signal: AbortSignal,
+    private readonly call: ProviderCall,
   ) {}
 
   get progress(): SpeechProgress {
@@ -45,8 +45,8 @@ class EncodedStream implements SpeechStream {
   }
 
   pipe(sink: StreamSink): Promise<void> {
-    return withSpeechEncoder(this.format, async (encoder) => {
-      const samples = new PendingAudio(this.reader, encoder, this.signal, (bytes) => this.write(bytes, sink));
+    return withSpeechEncoder(this.format, this.call, async (encoder) => {
+      const samples = new PendingAudio(this.reader, encoder, this.call.signal, (bytes) => this.write(bytes, sink));
       await this.speech.pipe(samples);
       await samples.finish();
     });

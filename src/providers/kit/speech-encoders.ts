@@ -3,11 +3,13 @@
  * or asm.js.
  */
 import type { AudioSampleSource, Output } from 'mediabunny';
-import pLimit from 'p-limit';
+import { FairSlots } from '../../core/concurrency/fair-slots';
 import { OggWriter } from '../../core/media/container-writers';
 import { OPUS_RATE_HZ, opusHeaders } from '../../core/media/packet-remuxers';
+import type { ProviderCall } from '../contract/provider-call';
 import type { SpeechFormat } from '../contract/speech';
 import { SPEECH_RATE_HZ } from './speech-samples';
+import { cancellation } from './upstream-errors';
 import { wavHeader } from './wav-header';
 
 /** Streams of MP3 and AAC that a process encodes at once: each has a thread, which takes 13 MB. Others wait. */
@@ -23,22 +25,42 @@ export interface SpeechEncoder {
   close(): void | Promise<void>;
 }
 
-const threads = pLimit(MAX_ENCODER_THREADS);
+/**
+ * By organization: a stream keeps its thread for as long as its client reads, because an encoder cannot be moved or suspended,
+ * and output that does not wait for the client would have no limit. Slow clients of one organization leave half of the
+ * threads to the others.
+ */
+const threads = new FairSlots(MAX_ENCODER_THREADS);
 
-/** Runs `encode` with an encoder of its own, as soon as there is one. */
-export function withSpeechEncoder(
+/**
+ * Runs `encode` with an encoder of its own, as soon as there is one.
+ * @throws ProviderError when the receiver disconnects before; and what `encode` throws
+ */
+export async function withSpeechEncoder(
   format: SpeechFormat,
+  { ownerId = '', signal }: Pick<ProviderCall, 'ownerId' | 'signal'>,
   encode: (encoder: SpeechEncoder) => Promise<void>,
 ): Promise<void> {
-  const run = async (): Promise<void> => {
-    const encoder = await createSpeechEncoder(format);
-    try {
-      await encode(encoder);
-    } finally {
-      await encoder.close();
-    }
-  };
-  return format === 'mp3' || format === 'aac' ? threads(run) : run();
+  if (format !== 'mp3' && format !== 'aac') return runWithEncoder(format, encode);
+  try {
+    await threads.enter(ownerId, signal);
+  } catch (reason) {
+    throw cancellation('stream', reason);
+  }
+  try {
+    await runWithEncoder(format, encode);
+  } finally {
+    threads.leave(ownerId);
+  }
+}
+
+async function runWithEncoder(format: SpeechFormat, encode: (encoder: SpeechEncoder) => Promise<void>): Promise<void> {
+  const encoder = await createSpeechEncoder(format);
+  try {
+    await encode(encoder);
+  } finally {
+    await encoder.close();
+  }
 }
 
 async function createSpeechEncoder(format: SpeechFormat): Promise<SpeechEncoder> {

@@ -4,7 +4,7 @@ interface Waiter {
 }
 
 /**
- * Limits the concurrent steps of a process. A lane may take a slot only while more slots are free than it holds: one
+ * Limits the concurrent work of a process. A lane may take a slot only while more slots are free than it holds: one
  * hanging lane leaves half of the slots free, two leave a third, and so on.
  */
 export class FairConcurrencyLimiter {
