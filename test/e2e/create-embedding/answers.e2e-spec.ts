@@ -41,6 +41,7 @@ describe('an embedding of the mock', () => {
     ['a text', 'one', 1],
     ['texts', ['one', 'two', 'three'], 3],
     ['the token ids of a text', [1, 2, 3], 1],
+    ['a text with more token ids than a list may have texts', Array(8_191).fill(1), 1],
     ['the token ids of texts', [[1, 2], [3]], 2],
   ])('accepts %s', async (_case, input, count) => {
     const reply = await served.embed({ model: 'mock/embed-1', input, dimensions: 8 });

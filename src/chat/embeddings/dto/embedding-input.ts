@@ -19,11 +19,11 @@ const isTokenList: Check = (item) => Array.isArray(item) && item.length > 0 && i
 class EmbeddingInputRule implements LocatingConstraint {
   validate(input: unknown): boolean {
     if (!Array.isArray(input)) return isText(input);
-    return input.length > 0 && input.length <= MAX_INPUTS && input.every(checkFor(input));
+    return input.length > 0 && !hasTooManyInputs(input) && input.every(checkFor(input));
   }
 
   locate(input: unknown): string {
-    if (!Array.isArray(input) || input.length > MAX_INPUTS) return '';
+    if (!Array.isArray(input) || hasTooManyInputs(input)) return '';
     const index = input.findIndex((item) => !checkFor(input)(item));
     return index === -1 ? '' : `[${index}]`;
   }
@@ -31,6 +31,11 @@ class EmbeddingInputRule implements LocatingConstraint {
   defaultMessage(): string {
     return `$property must be a string, 1 to ${MAX_INPUTS} strings, or token ids of one or as many texts, none empty`;
   }
+}
+
+/** The token ids of one text are one input, however many they are. */
+function hasTooManyInputs(list: readonly unknown[]): boolean {
+  return list.length > MAX_INPUTS && typeof list[0] !== 'number';
 }
 
 /** The type of the first item applies to all. */
