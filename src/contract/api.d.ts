@@ -1378,7 +1378,8 @@ export interface components {
          * @description One of: a message with a `role` and `content`, either as in chat or with parts of type `input_text`, `input_image`,
          *     `input_file`, `output_text` and `refusal`; an earlier `function_call` with `call_id`, `name` and `arguments`, or
          *     `custom_tool_call` with `input` instead of `arguments`; or its `function_call_output` or `custom_tool_call_output`
-         *     with `call_id` and `output`. Items of any other type are ignored.
+         *     with `call_id` and `output`. An `item_reference` is refused, because nothing is stored: send the item itself. Some
+         *     clients only do so with `store: false`. Items of any other type are ignored.
          */
         ResponseInputItem: {
             /** @description Default: `message`. */

@@ -144,7 +144,6 @@ describe('toChatMessages', () => {
     [
       'nothing of items of other types',
       [
-        { type: 'item_reference', id: 'msg_1' },
         user,
         { type: 'web_search_call', id: 'ws_1', status: 'completed' },
         { type: 'computer_call_output', call_id: 'c', output: { type: 'computer_screenshot' } },

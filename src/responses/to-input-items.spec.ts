@@ -53,7 +53,6 @@ it('copies what an upstream has returned, without ids', () => {
 });
 
 it.each([
-  ['an item reference', { type: 'item_reference', id: 'msg_1' }],
   ['a reasoning item', { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'AA' }],
   ['a call of a hosted tool', { type: 'web_search_call', id: 'ws_1' }],
 ])('leaves out %s, which may refer to data in the account of the operator', (_name, item) => {

@@ -166,7 +166,7 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
     await connect().responses.create({
       model,
       instructions: 'Be brief.',
-      input: [...input, { type: 'item_reference', id: 'msg_of_another' }],
+      input: [...input, { type: 'reasoning', id: 'rs_of_another', summary: [] }],
       tools: [weather, { type: 'web_search' }],
       reasoning: { effort: 'high' },
       max_output_tokens: 100,

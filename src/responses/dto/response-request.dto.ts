@@ -12,6 +12,7 @@ import {
   MaxLength,
   Min,
   MinLength,
+  NotEquals,
 } from 'class-validator';
 import { NestedArray, NestedObject, UnlessString } from '../../core/validation/nested';
 import { MAX_TOKENS, REASONING_EFFORTS, SamplingOptionsDto } from '../../chat/dto/chat-completion-request.dto';
@@ -25,6 +26,10 @@ import { RoutingDto } from '../../models/routing/routing.dto';
 export class ResponseInputItemDto {
   @IsOptional()
   @IsString()
+  @NotEquals('item_reference', {
+    message:
+      '$property item_reference is not supported: items are not stored, so send the item itself (some clients need store: false)',
+  })
   type?: string | null;
 
   @IsOptional()

@@ -31,6 +31,17 @@ describe('400 validation_failed names the field', () => {
     ['a previous_response_id', { previous_response_id: 'resp_1' }, 'previous_response_id'],
     ['a stored conversation', { conversation: 'conv_1' }, 'conversation'],
     [
+      'a reference to a stored item',
+      {
+        input: [
+          { role: 'user', content: 'My name is Ada.' },
+          { type: 'item_reference', id: 'msg_1' },
+          { role: 'user', content: 'What is it?' },
+        ],
+      },
+      'input[1].type',
+    ],
+    [
       'a schema that the provider cannot follow',
       { text: { format: { type: 'json_schema', name: 'a', schema: { type: 'integer', minimum: 5, maximum: 1 } } } },
       'text.format.schema',
