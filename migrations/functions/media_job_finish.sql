@@ -54,11 +54,13 @@ BEGIN
            (a->>'height')::integer, (a->>'durationSeconds')::double precision, a->>'storageKey', v_now
       FROM jsonb_array_elements(p_artifacts) WITH ORDINALITY AS artifact (a, n);
 
+  -- `webhook_host` is NULL for jobs that the previous release accepted: their host is what the URL spells.
   IF v_job.webhook_url IS NOT NULL AND p_status IN ('succeeded', 'failed') THEN
     INSERT INTO webhook_delivery (job_id, organization_id, event, url, target_host, next_at, created_at)
     VALUES (p_id, p_organization,
             CASE p_status WHEN 'succeeded' THEN 'job.completed' ELSE 'job.failed' END, v_job.webhook_url,
-            COALESCE(substring(lower(v_job.webhook_url) FROM '^https://(\[[^]]*\]|[^/?#:]*)'), ''), v_now, v_now);
+            COALESCE(v_job.webhook_host, substring(lower(v_job.webhook_url) FROM '^https://(\[[^]]*\]|[^/?#:]*)'), ''),
+            v_now, v_now);
   END IF;
   RETURN NEXT v_job;
 END

@@ -10,11 +10,13 @@
 --   stored already: without it, a repeated submission would have no response.
 -- - The hold outlasts the job by an hour, so that it exists when the job ends. The key is remembered for at least a day and
 --   until a minute after the job expires: a later repetition would otherwise start, and charge, a second job.
+-- - `p_webhook_host`: the host of `p_webhook_url`, the same for all its spellings. The previous release does not pass it.
 CREATE OR REPLACE FUNCTION media_job_submit(
   p_id uuid, p_organization uuid, p_key uuid, p_kind text, p_model text, p_hold bigint, p_max_cost bigint,
   p_params json, p_settings json, p_route text[], p_webhook_url text, p_metadata json, p_ttl integer,
   p_operation text, p_idempotency_key text, p_fingerprint text, p_headers jsonb, p_body_head text, p_body_tail text,
   p_now timestamptz DEFAULT clock_timestamp(), p_trace_parent text DEFAULT NULL,
+  p_webhook_host text DEFAULT NULL,
   OUT answer text, OUT body bytea, OUT headers jsonb
 ) LANGUAGE plpgsql
 AS $$
@@ -61,8 +63,8 @@ BEGIN
   ON CONFLICT (organization_id) DO UPDATE SET stored_bytes = s.stored_bytes + excluded.stored_bytes;
 
   INSERT INTO media_job (id, organization_id, key_id, kind, model, estimated_cost_micro, max_cost_micro, params, settings,
-                         route, webhook_url, metadata, next_run_at, created_at, expires_at, trace_parent)
+                         route, webhook_url, webhook_host, metadata, next_run_at, created_at, expires_at, trace_parent)
   VALUES (p_id, p_organization, p_key, p_kind, p_model, p_hold, p_max_cost, p_params, p_settings, p_route, p_webhook_url,
-          p_metadata, v_now, v_now, v_now + make_interval(secs => p_ttl), p_trace_parent);
+          p_webhook_host, p_metadata, v_now, v_now, v_now + make_interval(secs => p_ttl), p_trace_parent);
 END
 $$;

@@ -6,6 +6,7 @@ import { readRefusal, recordValues } from '../billing/ledger/money-statements';
 import type { UsageRecord } from '../billing/ledger/money.types';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
+import { hostOf } from '../core/outbound/url-rules';
 import { MONEY_POOL } from '../core/database/money-pool';
 import { AccountQueue } from '../core/concurrency/account-queue';
 import { type MediaJobRow, toMediaJob } from './media-job.row';
@@ -15,7 +16,7 @@ import { submissionHeaders, writeSubmission } from './submission-answer';
 
 const SUBMIT = `
   SELECT answer, body, headers FROM media_job_submit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-                                                     $17, $18, $19, p_trace_parent => $20)`;
+                                                     $17, $18, $19, p_trace_parent => $20, p_webhook_host => $21)`;
 const FINISH = 'SELECT * FROM media_job_finish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
 /** One statement, so that an end and its entry in the audit log commit together. */
 const FINISH_AUDITED = `
@@ -145,5 +146,6 @@ function submitValues(submission: JobSubmission): unknown[] {
     head,
     tail,
     submission.traceParent,
+    submission.webhookUrl === null ? null : hostOf(new URL(submission.webhookUrl)),
   ];
 }

@@ -4,6 +4,7 @@ import type { Actor } from '../core/types/actor';
 import { GatewayError } from '../core/errors/gateway-error';
 import { type Page, type PageRequest, toPage } from '../core/types/page';
 import { OutboundClient } from '../core/outbound/outbound-client';
+import { hostOf } from '../core/outbound/url-rules';
 import {
   type DeliveryFilter,
   type DeliveryWithAttempts,
@@ -86,7 +87,7 @@ export class WebhookLogService {
    */
   async sendTest(organizationId: string, url: string, id: string, actor: Actor): Promise<WebhookDelivery> {
     await this.outbound.assertPublicHost(url, 'url');
-    const targetHost = new URL(url).hostname;
+    const targetHost = hostOf(new URL(url));
     const test = await this.repository.transaction(async (manager) => {
       const wait = await this.repository.waitForTest(manager, organizationId, TEST_WINDOW_SECONDS, MAX_TESTS);
       if (wait > 0) {

@@ -3,6 +3,7 @@ import { OrganizationFirst1797800000000 } from '../../../migrations/179780000000
 import { OptionalCounts1797900000000 } from '../../../migrations/1797900000000-optional-counts';
 import { DropObsoleteLookups1798000000000 } from '../../../migrations/1798000000000-drop-obsolete-lookups';
 import { SweepPastLockedAccounts1798100000000 } from '../../../migrations/1798100000000-sweep-past-locked-accounts';
+import { WebhookHost1798200000000 } from '../../../migrations/1798200000000-webhook-host';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -12,4 +13,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   OptionalCounts1797900000000,
   DropObsoleteLookups1798000000000,
   SweepPastLockedAccounts1798100000000,
+  WebhookHost1798200000000,
 ];

@@ -61,7 +61,7 @@ export class UrlRules {
     if (AMBIGUOUS.test(text) || !SCHEME_AND_HOST.test(text)) throw new OutboundError('malformed');
     const url = URL.parse(text);
     if (url === null) throw new OutboundError('malformed');
-    if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
+    url.hostname = hostOf(url);
     this.assertHost(url.hostname);
     if (BAD_PORTS.has(Number(url.port || 443))) throw new OutboundError('blocked');
     if (url.protocol !== 'https:' || USER_INFO.test(text)) throw new OutboundError('malformed');
@@ -79,6 +79,11 @@ export class UrlRules {
     // A name without a dot belongs to the internal network.
     if (refused || !hostname.includes('.')) throw new OutboundError('blocked');
   }
+}
+
+/** The host of a URL, the same for all its spellings: `URL` normalizes it, except for a final dot. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
 }
 
 /** The IP address in a normalised host, without brackets; `null` for a name. */

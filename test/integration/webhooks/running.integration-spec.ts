@@ -3,8 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadConfig } from '../../../src/core/config/load-config';
+import { GuardedClient } from '../../../src/core/outbound/guarded-client';
+import { systemClock } from '../../../src/core/time/clock';
+import { COMMAND_LINE } from '../../../src/core/types/actor';
+import { uuidV7 } from '../../../src/core/types/ids';
 import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
 import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
+import { WebhookLogRepository } from '../../../src/webhooks/webhook-log.repository';
+import { WebhookLogService } from '../../../src/webhooks/webhook-log.service';
 import { createAccount } from '../billing/money-engine';
 import { FAILED, finish, startJobEngine, SUCCEEDED, submit, workOn } from '../media-jobs/job-engine';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
@@ -191,30 +197,68 @@ describe('WebhooksModule', () => {
   });
 });
 
-describe('media_job_finish', () => {
+describe('the host of a delivery', () => {
+  /** The deliveries of a job that succeeds and of one that fails. */
+  async function deliveriesTo(webhookUrl: string, isOfPreviousRelease = false): Promise<object[]> {
+    const engine = await startJobEngine(database.url);
+    try {
+      const account = await createAccount(engine.money.pool);
+      const done = await submit(engine, account, { webhookUrl });
+      const failed = await submit(engine, account, { webhookUrl });
+      if (isOfPreviousRelease) {
+        await engine.dataSource.query('UPDATE media_job SET webhook_host = NULL WHERE organization_id = $1', [
+          account.organizationId,
+        ]);
+      }
+      await finish(engine, await workOn(engine, done, 'finalizing'), SUCCEEDED);
+      await finish(engine, failed, FAILED);
+      return await engine.dataSource.query<object[]>(
+        `SELECT event, url, target_host FROM webhook_delivery WHERE organization_id = $1 ORDER BY event`,
+        [account.organizationId],
+      );
+    } finally {
+      await engine.close();
+    }
+  }
+
+  it.each([
+    ['https://%68ooks.Example.com:8443/a?b=c', 'hooks.example.com'],
+    ['https://hooks.example.com./', 'hooks.example.com'],
+    ['https://bücher.example', 'xn--bcher-kva.example'],
+    ['https://0x5db8d822/', '93.184.216.34'],
+    ['https://[2606:4700:0::1111]:8443/', '[2606:4700::1111]'],
+  ])('is the same for all spellings, and the URL stays as submitted: %s', async (url, expected) => {
+    expect(await deliveriesTo(url)).toEqual([
+      { event: 'job.completed', url, target_host: expected },
+      { event: 'job.failed', url, target_host: expected },
+    ]);
+  });
+
   it.each([
     ['https://Hooks.Example.com:8443/a?b=c', 'hooks.example.com'],
     ['HTTPS://hooks.example.com', 'hooks.example.com'],
     ['https://hooks.example.com?x=/', 'hooks.example.com'],
     ['https://[2606:4700::1111]:8443/', '[2606:4700::1111]'],
-  ])('queues a delivery with the URL and its normalized host: %s', async (webhookUrl, expected) => {
-    const engine = await startJobEngine(database.url);
-    try {
-      const account = await createAccount(engine.money.pool);
-      const done = await workOn(engine, await submit(engine, account, { webhookUrl }), 'finalizing');
-      await finish(engine, done, SUCCEEDED);
-      const failed = await submit(engine, account, { webhookUrl });
-      await finish(engine, failed, FAILED);
-      const rows = await engine.dataSource.query<object[]>(
-        `SELECT event, url, target_host FROM webhook_delivery WHERE organization_id = $1 ORDER BY event`,
-        [account.organizationId],
-      );
-      expect(rows).toEqual([
-        { event: 'job.completed', url: webhookUrl, target_host: expected },
-        { event: 'job.failed', url: webhookUrl, target_host: expected },
-      ]);
-    } finally {
-      await engine.close();
-    }
+  ])('is cut out of the URL for a job that the previous release accepted: %s', async (url, expected) => {
+    const delivery = { url, target_host: expected };
+    expect(await deliveriesTo(url, true)).toMatchObject([delivery, delivery]);
+  });
+
+  it('of a test has no final dot either', async () => {
+    const outbound = new GuardedClient({
+      allowCidrs: [],
+      denyCidrs: [],
+      denyHosts: [],
+      nat64: false,
+      resolve: async () => ['93.184.216.34'],
+    });
+    const log = new WebhookLogService(new WebhookLogRepository(operator.dataSource), outbound, {
+      wake: async () => {},
+    });
+    const url = 'https://hooks.example.com./';
+    const { id } = await log.sendTest(organizationId, url, uuidV7(systemClock.now()), COMMAND_LINE);
+    expect(
+      await operator.dataSource.query('SELECT url, target_host FROM webhook_delivery WHERE id = $1', [id]),
+    ).toEqual([{ url, target_host: 'hooks.example.com' }]);
   });
 });
