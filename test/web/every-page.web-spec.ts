@@ -56,6 +56,22 @@ const NAMED_HOSTS = new Set([
 
 const LAYOUTS = new Set(['signed-in /', 'organization o/$org', 'operator operator']);
 
+/** The visit that the tests of a group share, so that the browser keeps its caches. A failed test ends it. */
+class SharedVisit {
+  private current: BrowserUser | undefined;
+
+  constructor(private readonly open: () => Promise<BrowserUser>) {}
+
+  async user(): Promise<BrowserUser> {
+    if (this.current === undefined || this.current.page.isClosed()) this.current = await this.open();
+    return this.current;
+  }
+
+  async close(): Promise<void> {
+    if (this.current?.page.isClosed() === false) await this.current.close();
+  }
+}
+
 describeJourney('every page', () => {
   let served: JobGateway;
 
@@ -129,8 +145,11 @@ describeJourney('every page', () => {
   const at = (path: string, objects: Readonly<Record<string, string>>): string =>
     `/dashboard${path.replaceAll(/\$(\w+)/g, (_all, name: string) => objects[name] ?? '')}`;
 
-  /** Opens a page in both themes and narrow, and returns its faults. */
-  async function problemsOf(user: BrowserUser, path: string, name: string): Promise<readonly string[]> {
+  const GOOD =
+    'has no problem that axe finds, one heading, a title, fits 320 px and 200 % zoom, and needs no pointer: %s';
+
+  /** Opens a page in both themes and in small windows. */
+  async function expectGood(user: BrowserUser, path: string, name: string): Promise<void> {
     const { page } = user;
     const problems: string[] = [];
     await page.setViewportSize({ width: 1280, height: 900 });
@@ -140,63 +159,64 @@ describeJourney('every page', () => {
     await page.waitForLoadState('networkidle');
     for (const [colorScheme, rules] of THEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      for (const problem of await accessibilityProblems(page, rules))
-        problems.push(`${path} ${colorScheme} ${problem}`);
+      for (const problem of await accessibilityProblems(page, rules)) problems.push(`${colorScheme} ${problem}`);
       await user.picture(`${name}-${colorScheme}`);
     }
-    if ((await page.locator('h1').count()) !== 1) problems.push(`${path} has not one h1`);
-    if (!/ · Gateway$|^Gateway$/.test(await page.title())) problems.push(`${path} has the title ${await page.title()}`);
+    if ((await page.locator('h1').count()) !== 1) problems.push('has not one h1');
+    if (!/ · Gateway$|^Gateway$/.test(await page.title())) problems.push(`has the title ${await page.title()}`);
     for (const [width, height, picture] of SMALL_VIEWS) {
       await page.setViewportSize({ width, height });
-      if (!(await fitsItsWidth(page))) problems.push(`${path} scrolls sideways at ${width} px`);
-      for (const problem of await clippedContent(page)) problems.push(`${path} at ${width} px: ${problem}`);
-      if (picture === 'narrow') problems.push(...(await unreachableByKeyboard(page)).map((each) => `${path} ${each}`));
+      if (!(await fitsItsWidth(page))) problems.push(`scrolls sideways at ${width} px`);
+      for (const problem of await clippedContent(page)) problems.push(`at ${width} px: ${problem}`);
+      if (picture === 'narrow') problems.push(...(await unreachableByKeyboard(page)));
       await user.picture(`${name}-${picture}`);
     }
-    return problems;
+    expect(problems).toEqual([]);
   }
 
   const nameOf = (path: string): string => path.replaceAll(/[/$]+/g, '-').replace(/^-|-$/g, '') || 'home';
 
-  it('for visitors has no problem that axe finds, one heading, a title, fits 320 px and 200 % zoom, and needs no pointer', async () => {
-    const user = await BrowserUser.open(served.gateway);
-    const problems: string[] = [];
-    for (const path of [...VISITOR_PAGES, '/no-such-page']) {
-      problems.push(...(await problemsOf(user, at(path, {}), `visitor-${nameOf(path)}`)));
-    }
-    expect(problems).toEqual([]);
-    await user.close();
+  describe('for visitors', () => {
+    const visit = new SharedVisit(() => BrowserUser.open(served.gateway));
+    afterAll(() => visit.close());
+
+    it.each([...VISITOR_PAGES, '/no-such-page'])(GOOD, async (path) => {
+      await expectGood(await visit.user(), at(path, {}), `visitor-${nameOf(path)}`);
+    });
   });
 
-  it.each(['empty', 'full'] as const)(
-    'of an organization that is %s has no problem that axe finds, one heading, a title, fits 320 px and 200 % zoom, and needs no pointer',
-    async (state) => {
-      const owner = state === 'full' ? await busyUser() : await served.gateway.dashboardUser({ role: 'owner' });
-      const objects = await objectsOf(owner);
+  describe.each(['empty', 'full'] as const)('of an organization that is %s', (state) => {
+    let owner: DashboardClient;
+    let objects: Readonly<Record<string, string>>;
+    const visit = new SharedVisit(async () => {
       const user = await BrowserUser.signedIn(served.gateway, owner);
       user.expectFailure(/^GET .* 404$/);
-      const pages = [...USER_PAGES, ...ORGANIZATION_PAGES.map((path) => `/o/$org${path}`)];
-      const problems: string[] = [];
-      for (const path of pages) {
-        problems.push(
-          ...(await problemsOf(user, at(path, objects), `${state}-${nameOf(path.replace('/o/$org', ''))}`)),
-        );
-      }
-      expect(problems).toEqual([]);
-      await user.close();
-    },
-  );
+      return user;
+    });
 
-  it('for operators has no problem that axe finds, one heading, a title, fits 320 px and 200 % zoom, and needs no pointer', async () => {
-    const owner = await busyUser();
-    const user = await BrowserUser.signedIn(served.gateway, owner);
-    const problems: string[] = [];
-    for (const path of OPERATOR_PAGES) {
-      problems.push(
-        ...(await problemsOf(user, at(`/operator${path}`, { org: owner.organizationId }), `operator-${nameOf(path)}`)),
-      );
-    }
-    expect(problems).toEqual([]);
-    await user.close();
+    beforeAll(async () => {
+      owner = state === 'full' ? await busyUser() : await served.gateway.dashboardUser({ role: 'owner' });
+      objects = await objectsOf(owner);
+    });
+    afterAll(() => visit.close());
+
+    it.each([...USER_PAGES, ...ORGANIZATION_PAGES.map((path) => `/o/$org${path}`)])(GOOD, async (path) => {
+      await expectGood(await visit.user(), at(path, objects), `${state}-${nameOf(path.replace('/o/$org', ''))}`);
+    });
+  });
+
+  describe('for operators', () => {
+    let owner: DashboardClient;
+    const visit = new SharedVisit(() => BrowserUser.signedIn(served.gateway, owner));
+
+    beforeAll(async () => {
+      owner = await busyUser();
+    });
+    afterAll(() => visit.close());
+
+    it.each(OPERATOR_PAGES.map((path) => `/operator${path}`))(GOOD, async (path) => {
+      const name = `operator-${nameOf(path.replace('/operator', ''))}`;
+      await expectGood(await visit.user(), at(path, { org: owner.organizationId }), name);
+    });
   });
 });
