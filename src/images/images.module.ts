@@ -8,12 +8,13 @@ import { ImageDelivery } from './image-delivery';
 import { ImageMaker } from './image-maker';
 import { ImagesController } from './images.controller';
 import { ImagesService } from './images.service';
+import { MadeImageMemory } from './made-image-memory';
 
 /** Image generation and image edits. */
 @Module({
   imports: [InferenceModule, MediaModule, ModelsModule, OutboundModule, StorageModule],
   controllers: [ImagesController],
-  providers: [ImageDelivery, ImageMaker, ImagesService],
+  providers: [ImageDelivery, ImageMaker, ImagesService, MadeImageMemory],
   exports: [ImagesService],
 })
 export class ImagesModule {}

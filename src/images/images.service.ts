@@ -7,7 +7,7 @@ import { EditMasks, type MaskColor } from '../core/media/edit-masks';
 import { ImageInputs } from '../core/media/image-inputs';
 import { type Clock, CLOCK } from '../core/time/clock';
 import type { MultipartForm } from '../core/types/multipart-form';
-import type { RequestContext } from '../core/types/request-context';
+import { requireMemory, type RequestContext } from '../core/types/request-context';
 import { type InferenceTarget, requireTarget } from '../inference/inference-target';
 import { requiredSupport } from '../inference/parameter-support';
 import { TokenRatios } from '../inference/token-estimate';
@@ -23,6 +23,7 @@ import type { ImageEditRequestDto, ImageRequestDto } from './dto/image-request.d
 import { ImageDelivery } from './image-delivery';
 import type { ImageEdit } from './image-edit.pipe';
 import { ImageMaker, type MadeImages } from './image-maker';
+import { MadeImageMemory } from './made-image-memory';
 import {
   assertSupported,
   estimateImages,
@@ -40,6 +41,7 @@ export interface ImageParts {
   readonly inputs: ImageInputs;
   readonly masks: EditMasks;
   readonly maker: ImageMaker;
+  readonly memory: MadeImageMemory;
   readonly delivery: ImageDelivery;
   readonly clock: Clock;
 }
@@ -61,8 +63,10 @@ class ImageInference implements UnaryInference<MadeImages> {
   ) {}
 
   async prepare(signal: AbortSignal, candidates: readonly Candidate[]): Promise<void> {
+    const { principal, context } = this.input;
+    this.parts.memory.assertRoom(principal.organizationId);
     if (this.order.responseFormat === 'url') this.parts.delivery.assertStorable();
-    this.shown = await this.parts.inputs.load(this.order.sources, signal, this.input.context.memory);
+    this.shown = await this.parts.inputs.load(this.order.sources, signal, context.memory);
     if (this.order.mask !== null) await this.convertMask(this.order.mask, candidates);
   }
 
@@ -76,8 +80,9 @@ class ImageInference implements UnaryInference<MadeImages> {
     return this.parts.maker.make(request, candidate, call);
   }
 
-  async deliver({ images }: MadeImages): Promise<void> {
+  async deliver({ images, outputBytes }: MadeImages): Promise<void> {
     const { principal, context } = this.input;
+    this.parts.memory.add(outputBytes, principal.organizationId, requireMemory(context));
     // Set before URLs are signed, so that they do not expire earlier than `refresh` assumes.
     this.createdSeconds = Math.floor(this.parts.clock.now() / 1000);
     this.items = await this.parts.delivery.deliver(images, this.order.responseFormat, {
@@ -143,10 +148,11 @@ export class ImagesService {
     inputs: ImageInputs,
     masks: EditMasks,
     maker: ImageMaker,
+    memory: MadeImageMemory,
     delivery: ImageDelivery,
     @Inject(CLOCK) clock: Clock,
   ) {
-    this.parts = { inputs, masks, maker, delivery, clock };
+    this.parts = { inputs, masks, maker, memory, delivery, clock };
   }
 
   /** `POST /v1/images/generations`. */

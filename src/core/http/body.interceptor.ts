@@ -16,7 +16,7 @@ import { Metrics } from '../observability/metrics/catalogue';
 import { parseStrictJson } from '../json/strict-json';
 import { type Clock, CLOCK } from '../time/clock';
 import type { MultipartForm } from '../types/multipart-form';
-import { connectionLost, type MemoryClaim } from '../types/request-context';
+import { connectionLost, type RequestMemory } from '../types/request-context';
 import { boundaryOf } from './form-boundary';
 import { FormParser } from './form-parser';
 import { readForm, tooLarge } from './form-reader';
@@ -337,8 +337,9 @@ export class BodyBudget {
 }
 
 /** The claim of one request on the budget. */
-export class BodyClaim implements MemoryClaim {
+export class BodyClaim implements RequestMemory {
   private holders = 1;
+  private endListeners: (() => void)[] | null = null;
 
   constructor(
     private readonly budget: BodyBudget,
@@ -375,8 +376,15 @@ export class BodyClaim implements MemoryClaim {
     return () => this.release();
   }
 
+  onEnd(listener: () => void): void {
+    if (this.holders <= 0) listener();
+    else (this.endListeners ??= []).push(listener);
+  }
+
   /** Ends one hold. */
   release(): void {
-    if (--this.holders === 0) this.budget.give(this.owner, this.bytes);
+    if (--this.holders !== 0) return;
+    this.budget.give(this.owner, this.bytes);
+    this.endListeners?.forEach((listener) => listener());
   }
 }

@@ -25,7 +25,7 @@ export interface RequestContext {
   /** The requested model, once known: error responses name it too. */
   modelId?: string;
   /** The memory claim of the request; `null`: it has no body, or is not admitted yet. */
-  memory: MemoryClaim | null;
+  memory: RequestMemory | null;
   readonly connection: ClientConnection;
   /** `null`: the request is not traced. */
   readonly trace: RequestTrace | null;
@@ -57,16 +57,28 @@ export function disconnectSignalOf(connection: ClientConnection): AbortSignal {
   return controller.signal;
 }
 
-/** The share of one request in the memory budget of all requests. It ends with the response and the work for it. */
+/** A share of a memory budget. */
 export interface MemoryClaim {
   /** @throws GatewayError `service_unavailable` when the budget is exhausted. */
   growBy(bytes: number): void;
+}
+
+/** The share of one request in the memory budget of all requests. It ends with the response and the work for it. */
+export interface RequestMemory extends MemoryClaim {
+  /** Calls back when it ends, or at once when it has ended. */
+  onEnd(listener: () => void): void;
 }
 
 /** The caller of a non-public route, set by authentication. */
 export function requirePrincipal(context: RequestContext): Principal {
   if (context.principal === null) throw new GatewayError('internal_error', 'The request was not authenticated.');
   return context.principal;
+}
+
+/** The memory claim of a request with a body. */
+export function requireMemory({ memory }: RequestContext): RequestMemory {
+  if (memory === null) throw new GatewayError('internal_error', 'The request has no body.');
+  return memory;
 }
 
 declare module 'fastify' {

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { FairBytes } from '../../core/concurrency/fair-bytes';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { MemoryClaim } from '../../core/types/request-context';
@@ -13,40 +14,23 @@ const COPIES = 4;
 @Injectable()
 export class ImageMemory {
   private readonly limitBytes: number;
-  private readonly bytesByOrganization = new Map<string, number>();
-  private usedBytes = 0;
+  private readonly bytes: FairBytes;
 
   constructor(@Inject(APP_CONFIG) { http }: Pick<AppConfig, 'http'>) {
     this.limitBytes = http.maxBufferedBytes;
+    this.bytes = new FairBytes(this.limitBytes);
   }
 
   /** For images that are about to be downloaded: the claim grows with them. */
   claimForDownload(organizationId: string): ImageClaim {
-    return new ImageClaim(this, organizationId);
+    return new ImageClaim(this.bytes, organizationId);
   }
 
   /** For a submission with images of `imageBytes`, from before they are read. `null`: they do not fit now. */
   claimForSubmission(organizationId: string, imageBytes: number): ImageClaim | null {
-    const claim = new ImageClaim(this, organizationId);
+    const claim = new ImageClaim(this.bytes, organizationId);
     // At most half, so that large submissions do not wait until all others have ended.
     return claim.tryGrowBy(Math.min(COPIES * imageBytes, Math.floor(this.limitBytes / 2))) ? claim : null;
-  }
-
-  /** @param ownBytes what the claim that grows holds */
-  take(organizationId: string, ownBytes: number, moreBytes: number): boolean {
-    const organizationBytes = (this.bytesByOrganization.get(organizationId) ?? 0) + moreBytes;
-    const isAlone = this.usedBytes === ownBytes;
-    if (!isAlone && organizationBytes > this.limitBytes - this.usedBytes) return false;
-    this.bytesByOrganization.set(organizationId, organizationBytes);
-    this.usedBytes += moreBytes;
-    return true;
-  }
-
-  release(organizationId: string, bytes: number): void {
-    const left = (this.bytesByOrganization.get(organizationId) ?? 0) - bytes;
-    if (left > 0) this.bytesByOrganization.set(organizationId, left);
-    else this.bytesByOrganization.delete(organizationId);
-    this.usedBytes -= bytes;
   }
 }
 
@@ -57,12 +41,14 @@ class ImageClaim implements MemoryClaim {
   private bytes = 0;
 
   constructor(
-    private readonly memory: ImageMemory,
+    private readonly memory: FairBytes,
     private readonly organizationId: string,
   ) {}
 
   tryGrowBy(bytes: number): boolean {
-    this.isExhausted = !this.memory.take(this.organizationId, this.bytes, bytes);
+    const isAlone = this.memory.usedBytes === this.bytes;
+    this.isExhausted = !isAlone && !this.memory.tryTake(this.organizationId, bytes);
+    if (isAlone) this.memory.take(this.organizationId, bytes);
     if (!this.isExhausted) this.bytes += bytes;
     return !this.isExhausted;
   }
