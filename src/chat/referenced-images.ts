@@ -5,7 +5,7 @@ import { OutboundError } from '../core/outbound/outbound-error';
 import type { MemoryClaim } from '../core/types/request-context';
 import type { Candidate } from '../inference/inference.types';
 import type { ChatMessage, ChatRequest } from '../providers/contract/chat';
-import { toDataUrl } from '../providers/kit/data-url';
+import { isDataUrl, toDataUrl } from '../providers/kit/data-url';
 
 const MAX_IMAGES = 20;
 const MAX_TOGETHER_BYTES = 20 * 1024 * 1024;
@@ -132,6 +132,6 @@ function replaced(part: ImagePart, replacements: ReadonlyMap<string, string>): u
 }
 
 function urlOf(part: ImagePart): string | null {
-  if (part.type !== 'image_url' || part.image_url.url.startsWith('data:')) return null;
+  if (part.type !== 'image_url' || isDataUrl(part.image_url.url)) return null;
   return part.image_url.url;
 }

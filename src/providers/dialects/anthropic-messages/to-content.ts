@@ -1,3 +1,4 @@
+import { isDataUrl, readDataUrl, withoutWhiteSpace } from '../../kit/data-url';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
 import type { CacheControl, DocumentBlock, ImageBlock, ImageType, TextBlock } from './messages-format';
@@ -80,14 +81,14 @@ function toImageBlock(part: JsonObject, path: string, vision: boolean | undefine
   const { image_url: image } = part;
   const url = isJsonObject(image) && typeof image['url'] === 'string' ? image['url'] : '';
   if (!isDataUrl(url)) return { type: 'image', source: { type: 'url', url }, ...cacheControlOf(part) };
-  const { mediaType, data } = readDataUrl(url, `${path}.image_url.url`);
+  const { mediaType, base64 } = toBase64(url, `${path}.image_url.url`);
   const known = IMAGE_TYPES.get(mediaType);
   if (known === undefined) {
     throw unsupported(`${path}.image_url.url`, 'This model takes JPEG, PNG, GIF and WebP images.');
   }
   return {
     type: 'image',
-    source: { type: 'base64', media_type: known, data: joinLines(data) },
+    source: { type: 'base64', media_type: known, data: base64 },
     ...cacheControlOf(part),
   };
 }
@@ -115,33 +116,21 @@ function asksForCitations(citations: unknown, path: string): boolean {
 
 function toDocumentSource(given: string, path: string): DocumentBlock['source'] {
   if (!isDataUrl(given)) {
-    if (PDF_IN_BASE64.test(given)) return toPdf(given);
+    if (PDF_IN_BASE64.test(given)) return toPdf(withoutWhiteSpace(given));
     throw unsupported(path, 'This model takes PDF and plain text files.');
   }
-  const { mediaType, data } = readDataUrl(given, path);
-  if (mediaType === 'application/pdf') return toPdf(data);
+  const { mediaType, base64 } = toBase64(given, path);
+  if (mediaType === 'application/pdf') return toPdf(base64);
   if (mediaType !== 'text/plain') throw unsupported(path, 'This model takes PDF and plain text files.');
-  return { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') };
+  return { type: 'text', media_type: 'text/plain', data: Buffer.from(base64, 'base64').toString('utf8') };
 }
 
-function toPdf(base64: string): DocumentBlock['source'] {
-  return { type: 'base64', media_type: 'application/pdf', data: joinLines(base64) };
+function toPdf(data: string): DocumentBlock['source'] {
+  return { type: 'base64', media_type: 'application/pdf', data };
 }
 
-/** Clients may break base64 into lines, which upstream refuses. */
-function joinLines(base64: string): string {
-  return base64.includes('\n') ? base64.replaceAll(/\s+/g, '') : base64;
-}
-
-function isDataUrl(url: string): boolean {
-  return url.slice(0, 5).toLowerCase() === 'data:';
-}
-
-function readDataUrl(url: string, path: string): { mediaType: string; data: string } {
-  const comma = url.indexOf(',');
-  const [mediaType = '', ...parameters] = url.slice('data:'.length, Math.max(comma, 0)).toLowerCase().split(';');
-  if (comma === -1 || parameters.at(-1)?.trim() !== 'base64') {
-    throw unsupported(path, 'A data URL must contain base64: data:<type>;base64,<data>');
-  }
-  return { mediaType: mediaType.trim(), data: url.slice(comma + 1) };
+function toBase64(url: string, path: string): { mediaType: string; base64: string } {
+  const read = readDataUrl(url);
+  if (read === null) throw unsupported(path, 'A data URL must contain base64: data:<type>;base64,<data>');
+  return read;
 }

@@ -234,6 +234,7 @@ describe('toGenerateRequest', () => {
   it('writes images, recordings and documents in every form', () => {
     const parts = [
       { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0=', detail: 'low' } },
+      { type: 'image_url', image_url: { url: 'DATA:image/JPG;BASE64,/9j/\n4A==' } },
       { type: 'image_url', image_url: { url: 'https://example.com/a.JPG?x=1' } },
       { type: 'image_url', image_url: { url: 'https://example.com/a' } },
       { type: 'input_audio', input_audio: { data: 'UklG\n Rg==', format: 'wav' } },
@@ -247,6 +248,7 @@ describe('toGenerateRequest', () => {
       role: 'user',
       parts: [
         { inlineData: { mimeType: 'image/png', data: 'iVBORw0=' } },
+        { inlineData: { mimeType: 'image/jpeg', data: '/9j/4A==' } },
         { fileData: { fileUri: 'https://example.com/a.JPG?x=1', mimeType: 'image/jpeg' } },
         { fileData: { fileUri: 'https://example.com/a' } },
         { inlineData: { mimeType: 'audio/wav', data: 'UklGRg==' } },

@@ -1,10 +1,6 @@
+import { isDataUrl, readDataUrl, withoutWhiteSpace } from '../../kit/data-url';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
-
-const DATA_URL = /^data:([^;,]+)(?:;[^;,]*)*;base64,/;
-/** Longest head of a data URL: type and parameters. */
-const MAX_DATA_URL_HEAD = 200;
-const WHITE_SPACE = /\s/;
 
 /** Types by extension, for base64 and URLs that do not state one. */
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -41,7 +37,7 @@ export function toMediaPart(part: JsonObject, path: string): JsonObject {
 
 function imagePart(url: unknown, path: string): JsonObject {
   if (typeof url !== 'string') throw unsupported(path);
-  if (url.startsWith('data:')) return inlinePart(url, null, path);
+  if (isDataUrl(url)) return inlinePart(url, null, path);
   const mimeType = typeOf(URL.canParse(url) ? new URL(url).pathname : url);
   return { fileData: { fileUri: url, ...(mimeType !== null && { mimeType }) } };
 }
@@ -49,13 +45,13 @@ function imagePart(url: unknown, path: string): JsonObject {
 /** @param fallbackType of base64 that is not a data URL; `null`: it has to be one */
 function inlinePart(data: unknown, fallbackType: string | null, path: string): JsonObject {
   if (typeof data !== 'string') throw unsupported(path);
-  const head = DATA_URL.exec(data.slice(0, MAX_DATA_URL_HEAD));
-  const mimeType = head?.[1] ?? fallbackType;
-  if (mimeType === null || (head === null && data.startsWith('data:'))) {
-    throw unsupported(path, `${path} must be a data URL with a media type and base64.`);
+  if (fallbackType !== null && !isDataUrl(data)) {
+    return { inlineData: { mimeType: fallbackType, data: withoutWhiteSpace(data) } };
   }
-  const base64 = data.slice(head?.[0].length ?? 0);
-  return { inlineData: { mimeType, data: WHITE_SPACE.test(base64) ? base64.replaceAll(/\s+/g, '') : base64 } };
+  const { mediaType = '', base64 } = readDataUrl(data) ?? {};
+  if (mediaType === '') throw unsupported(path, `${path} must be a data URL with a media type and base64.`);
+  // Clients derive this type from the extension; upstream only knows the registered one.
+  return { inlineData: { mimeType: mediaType === 'image/jpg' ? 'image/jpeg' : mediaType, data: base64 } };
 }
 
 function typeOf(name: unknown): string | null {
