@@ -11,7 +11,7 @@ import {
 } from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { DashboardClient } from '../harness/dashboard-client';
-import { OPERATOR_PAGES, ORGANIZATION_PAGES, USER_PAGES, VISITOR_PAGES } from './page-paths';
+import { DATA_PAGES, OPERATOR_PAGES, ORGANIZATION_PAGES, USER_PAGES, VISITOR_PAGES } from './page-paths';
 
 /** Every path of the router, so that a new page cannot be left out. */
 function routedPaths(): readonly string[] {
@@ -185,7 +185,10 @@ describeJourney('every page', () => {
     });
   });
 
-  describe.each(['empty', 'full'] as const)('of an organization that is %s', (state) => {
+  describe.each([
+    ['empty', DATA_PAGES, []],
+    ['full', ORGANIZATION_PAGES, USER_PAGES],
+  ] as const)('of an organization that is %s', (state, organizationPages, userPages) => {
     let owner: DashboardClient;
     let objects: Readonly<Record<string, string>>;
     const visit = new SharedVisit(async () => {
@@ -200,7 +203,7 @@ describeJourney('every page', () => {
     });
     afterAll(() => visit.close());
 
-    it.each([...USER_PAGES, ...ORGANIZATION_PAGES.map((path) => `/o/$org${path}`)])(GOOD, async (path) => {
+    it.each([...userPages, ...organizationPages.map((path) => `/o/$org${path}`)])(GOOD, async (path) => {
       await expectGood(await visit.user(), at(path, objects), `${state}-${nameOf(path.replace('/o/$org', ''))}`);
     });
   });

@@ -8,7 +8,8 @@ export const VISITOR_PAGES = [
   '/accept-invitation',
 ];
 export const USER_PAGES = ['/account', '/organizations/new'];
-export const ORGANIZATION_PAGES = [
+/** Pages of an organization that show what it has. */
+export const DATA_PAGES = [
   '',
   '/usage',
   '/requests',
@@ -17,14 +18,6 @@ export const ORGANIZATION_PAGES = [
   '/jobs/$job',
   '/webhooks',
   '/webhooks/$delivery',
-  '/playground/chat',
-  '/playground/image',
-  '/playground/speech',
-  '/playground/transcription',
-  '/playground/video',
-  '/playground/music',
-  '/models',
-  '/models/mock/chat-1',
   '/keys',
   '/keys/$key',
   '/explain',
@@ -33,6 +26,18 @@ export const ORGANIZATION_PAGES = [
   '/audit',
   '/settings',
 ];
+/** Pages that are the same in every organization. */
+const TOOL_PAGES = [
+  '/playground/chat',
+  '/playground/image',
+  '/playground/speech',
+  '/playground/transcription',
+  '/playground/video',
+  '/playground/music',
+  '/models',
+  '/models/mock/chat-1',
+];
+export const ORGANIZATION_PAGES = [...DATA_PAGES, ...TOOL_PAGES];
 export const OPERATOR_PAGES = [
   '',
   '/organizations',
