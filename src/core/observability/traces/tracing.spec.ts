@@ -112,35 +112,22 @@ describe('the cost of tracing', () => {
       Tracing.connect(tracesOf(1, collector.url), metrics, systemClock),
     ]);
     const bare = await openSpanExport(tracesOf(1).traces, collector.url, metrics);
-    const least = { off: Infinity, sampled: Infinity, all: Infinity, bare: Infinity };
-    const measure = async (name: keyof typeof least, work: () => unknown, flush: () => Promise<void>) => {
-      const before = process.cpuUsage();
-      for (let index = 0; index < REQUESTS_PER_ROUND; index++) await work();
-      const { user, system } = process.cpuUsage(before);
-      least[name] = Math.min(least[name], (user + system) / REQUESTS_PER_ROUND);
-      await flush();
+    const subjects = {
+      off: { work: () => request(off), flush: () => off.flush() },
+      sampled: { work: () => request(sampled), flush: () => sampled.flush() },
+      all: { work: () => request(all), flush: () => all.flush() },
+      bare: { work: () => bareRequest(bare), flush: () => bare.flush() },
     };
+    const least = { off: Infinity, sampled: Infinity, all: Infinity, bare: Infinity };
     for (let round = 0; round < ROUNDS; round++) {
-      await measure(
-        'off',
-        () => request(off),
-        () => off.flush(),
-      );
-      await measure(
-        'sampled',
-        () => request(sampled),
-        () => sampled.flush(),
-      );
-      await measure(
-        'all',
-        () => request(all),
-        () => all.flush(),
-      );
-      await measure(
-        'bare',
-        () => bareRequest(bare),
-        () => bare.flush(),
-      );
+      for (const name of ['off', 'sampled', 'all', 'bare'] as const) {
+        const { work, flush } = subjects[name];
+        const before = process.cpuUsage();
+        for (let index = 0; index < REQUESTS_PER_ROUND; index++) await work();
+        const { user, system } = process.cpuUsage(before);
+        least[name] = Math.min(least[name], (user + system) / REQUESTS_PER_ROUND);
+        await flush();
+      }
     }
     collector.stop();
     process.stdout.write(`tracing, µs of CPU per request: ${JSON.stringify(least)}\n`);
