@@ -6,7 +6,7 @@ const SCHEME = 'data:';
 const WHITE_SPACE = /\s/;
 
 interface DataUrl {
-  /** In lower case; may be empty. */
+  /** In lower case, with `image/jpeg` for `image/jpg`, which clients derive from the extension; may be empty. */
   readonly mediaType: string;
   readonly base64: string;
 }
@@ -26,7 +26,8 @@ export function readDataUrl(url: string): DataUrl | null {
   const comma = head.indexOf(',');
   const [mediaType = '', ...parameters] = head.slice(SCHEME.length, Math.max(comma, 0)).toLowerCase().split(';');
   if (!isDataUrl(head) || comma === -1 || parameters.at(-1)?.trim() !== 'base64') return null;
-  return { mediaType: mediaType.trim(), base64: withoutWhiteSpace(url.slice(comma + 1)) };
+  const type = mediaType.trim();
+  return { mediaType: type === 'image/jpg' ? 'image/jpeg' : type, base64: withoutWhiteSpace(url.slice(comma + 1)) };
 }
 
 /** Clients may break base64 into lines, which upstreams refuse. */

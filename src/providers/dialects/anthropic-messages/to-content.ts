@@ -4,13 +4,7 @@ import { unsupported } from '../../kit/unsupported';
 import type { CacheControl, DocumentBlock, ImageBlock, ImageType, TextBlock } from './messages-format';
 
 /** https://platform.claude.com/docs/en/build-with-claude/vision: other types are refused with 400. */
-const IMAGE_TYPES: ReadonlyMap<string, ImageType> = new Map([
-  ['image/jpeg', 'image/jpeg'],
-  ['image/jpg', 'image/jpeg'],
-  ['image/png', 'image/png'],
-  ['image/gif', 'image/gif'],
-  ['image/webp', 'image/webp'],
-]);
+const IMAGE_TYPES: readonly ImageType[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 const PDF_IN_BASE64 = /^\s*JVBERi/;
 
 /** A part of a message with its path in the request. */
@@ -82,7 +76,7 @@ function toImageBlock(part: JsonObject, path: string, vision: boolean | undefine
   const url = isJsonObject(image) && typeof image['url'] === 'string' ? image['url'] : '';
   if (!isDataUrl(url)) return { type: 'image', source: { type: 'url', url }, ...cacheControlOf(part) };
   const { mediaType, base64 } = toBase64(url, `${path}.image_url.url`);
-  const known = IMAGE_TYPES.get(mediaType);
+  const known = IMAGE_TYPES.find((type) => type === mediaType);
   if (known === undefined) {
     throw unsupported(`${path}.image_url.url`, 'This model takes JPEG, PNG, GIF and WebP images.');
   }

@@ -50,8 +50,7 @@ function inlinePart(data: unknown, fallbackType: string | null, path: string): J
   }
   const { mediaType = '', base64 } = readDataUrl(data) ?? {};
   if (mediaType === '') throw unsupported(path, `${path} must be a data URL with a media type and base64.`);
-  // Clients derive this type from the extension; upstream only knows the registered one.
-  return { inlineData: { mimeType: mediaType === 'image/jpg' ? 'image/jpeg' : mediaType, data: base64 } };
+  return { inlineData: { mimeType: mediaType, data: base64 } };
 }
 
 function typeOf(name: unknown): string | null {
