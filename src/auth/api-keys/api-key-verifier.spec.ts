@@ -1,5 +1,6 @@
 import { generateApiKey } from './api-key';
-import { ApiKeyVerifier, type ApiKeyVerifierOptions, type StoredApiKey } from './api-key-verifier';
+import type { StoredApiKey } from './api-key.repository';
+import { ApiKeyVerifier } from './api-key-verifier';
 
 const NOW_MS = Date.UTC(2030, 0, 1);
 
@@ -22,13 +23,13 @@ const stored = (overrides: Partial<StoredApiKey> = {}): StoredApiKey => ({
 });
 
 /** A verifier over one key, with a clock that only `pass` moves. */
-function setup(record: StoredApiKey | null = stored(), options: ApiKeyVerifierOptions = {}) {
+function setup(record: StoredApiKey | null = stored(), acceptUnchecksummedKeys = false) {
   let elapsedMs = 0;
   const key = generateApiKey();
   const state = { record };
   const read = jest.fn((asked: string) => Promise.resolve(asked === key ? state.record : null));
   const clock = { now: () => NOW_MS + elapsedMs, monotonic: () => elapsedMs };
-  const verifier = new ApiKeyVerifier(read, clock, options);
+  const verifier = new ApiKeyVerifier({ findByKey: read }, clock, { acceptUnchecksummedKeys });
   return {
     key,
     state,
@@ -69,8 +70,8 @@ describe('ApiKeyVerifier', () => {
       await expect(verify(`${scheme}  ${key}`)).resolves.toMatchObject({ principal: { keyId: 'key-1' } });
     });
 
-    it('looks up keys of another format only with acceptAnyFormat', async () => {
-      const { verifier, read } = setup(null, { acceptUnchecksummedKeys: true });
+    it('looks up keys of another format only with acceptUnchecksummedKeys', async () => {
+      const { verifier, read } = setup(null, true);
       await expect(verifier.authenticate('Bearer sk-llm-test')).rejects.toThrow(rejectsWith('invalid_api_key'));
       expect(read).toHaveBeenCalledWith('sk-llm-test');
       expect(() => verifier.authenticate(`Bearer ${'x'.repeat(257)}`)).toThrow(rejectsWith('invalid_api_key'));
@@ -274,10 +275,11 @@ describe('invented keys', () => {
     let nowMs = 1_000_000;
     const record = stored();
     const never = new Promise<null>(() => undefined);
-    const verifier = new ApiKeyVerifier((key) => (key === known ? Promise.resolve(record) : never), {
-      now: () => nowMs,
-      monotonic: () => nowMs,
-    });
+    const verifier = new ApiKeyVerifier(
+      { findByKey: (key) => (key === known ? Promise.resolve(record) : never) },
+      { now: () => nowMs, monotonic: () => nowMs },
+      { acceptUnchecksummedKeys: false },
+    );
     await verifier.authenticate(`Bearer ${known}`);
     for (let count = 0; count < 256; count++) {
       Promise.resolve(verifier.authenticate(`Bearer ${generateApiKey()}`)).catch(() => undefined);

@@ -1,33 +1,31 @@
 import { hash } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { GatewayError } from '../../core/errors/gateway-error';
-import type { Clock } from '../../core/time/clock';
-import type { AllowedIps } from '../../core/types/allowed-ips';
-import type { Principal } from '../../core/types/request-context';
+import { type Clock, CLOCK } from '../../core/time/clock';
 import { hasValidShape } from './api-key';
+import { ApiKeyRepository, type StoredApiKey } from './api-key.repository';
 import type { KeyInvalidation } from './key-invalidation';
-
-export interface ApiKeyVerifierOptions {
-  /** Also look up keys that this service did not generate, for deployments that insert their own. Default `false`. */
-  readonly acceptUnchecksummedKeys?: boolean;
-}
 
 const BEARER = /^Bearer +(\S+)$/i;
 const MAX_KEY_LENGTH = 256;
+
+type KeyStore = Pick<ApiKeyRepository, 'findByKey'>;
 
 /**
  * Authenticates a caller by the `Authorization` header alone. Verdicts are not cached: every request
  * is judged by the cached record of its key.
  */
+@Injectable()
 export class ApiKeyVerifier {
   private readonly cache: ApiKeyCache;
 
   constructor(
-    read: ApiKeyReader,
-    private readonly clock: Clock,
-    options: ApiKeyVerifierOptions = {},
+    @Inject(ApiKeyRepository) keys: KeyStore,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(APP_CONFIG) { acceptUnchecksummedKeys }: Pick<AppConfig, 'acceptUnchecksummedKeys'>,
   ) {
-    const isPlausible = options.acceptUnchecksummedKeys === true ? isShort : hasValidShape;
-    this.cache = new ApiKeyCache(read, clock, isPlausible);
+    this.cache = new ApiKeyCache(keys, clock, acceptUnchecksummedKeys ? isShort : hasValidShape);
   }
 
   /**
@@ -84,9 +82,6 @@ function invalidApiKey(message: string): GatewayError {
   return new GatewayError('invalid_api_key', message);
 }
 
-/** Reads one key from its store; `null` when the key does not exist. */
-export type ApiKeyReader = (key: string) => Promise<StoredApiKey | null>;
-
 interface CacheEntry {
   readonly key: StoredApiKey;
   /** Monotonic. Taken before the read, so that the lifetime bounds the age of the data. */
@@ -108,9 +103,9 @@ const MAX_READS = 256;
 const READS_FOR_KNOWN_KEYS = 256;
 
 /**
- * Caches API keys in this process for at most five seconds, except those that depend on a session. Entries are indexed by
- * the full SHA-256 of the key: no two keys share an entry, and no key stays in memory. Unknown keys have a separate cache:
- * guessing cannot evict a customer's key.
+ * Caches API keys in this process for at most five seconds, except those that depend on a session. Entries are indexed
+ * by the full SHA-256 of the key: no two keys share an entry, and no key stays in memory. Unknown keys have a separate
+ * cache: guessing cannot evict a customer's key.
  */
 class ApiKeyCache {
   private readonly known = new Map<string, CacheEntry>();
@@ -119,7 +114,7 @@ class ApiKeyCache {
   private generation = 0;
 
   constructor(
-    private readonly read: ApiKeyReader,
+    private readonly keys: KeyStore,
     private readonly clock: Clock,
     /** Whether a key is worth a query. */
     private readonly isPlausible: (key: string) => boolean,
@@ -177,7 +172,7 @@ class ApiKeyCache {
 
     const generation = this.generation;
     const readAtMs = this.clock.monotonic();
-    const load = rejectAfter(READ_TIMEOUT_MS, this.read(key))
+    const load = rejectAfter(READ_TIMEOUT_MS, this.keys.findByKey(key))
       .then(
         (found) => {
           if (generation === this.generation) this.store(id, found, readAtMs);
@@ -237,19 +232,4 @@ function rejectAfter<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
     const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs).unref();
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-}
-
-/** The stored fields of a key that requests need. Immutable and shared between requests. */
-export interface StoredApiKey {
-  /** The principal of the requests that use this key. */
-  readonly principal: Principal;
-  readonly enabled: boolean;
-  /** Milliseconds since the epoch; may lie in the future (rotation with a grace period). */
-  readonly revokedAtMs: number | null;
-  readonly expiresAtMs: number | null;
-  readonly organizationActive: boolean;
-  /** Ends with a session or a membership, whose changes invalidate no cache: every request reads it again. */
-  readonly dependsOnSession: boolean;
-  /** `null` allows every address. */
-  readonly allowedIps: AllowedIps | null;
 }

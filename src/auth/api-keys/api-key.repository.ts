@@ -1,9 +1,26 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { isModalityGroup, modalitiesOf } from '../../core/types/modality';
 import { mayActAs, ROLES, type Role } from '../../core/types/role';
 import { AllowedIps } from '../../core/types/allowed-ips';
-import type { StoredApiKey } from './api-key-verifier';
+import type { Principal } from '../../core/types/request-context';
+import { digestApiKey } from './api-key';
+import { API_KEY_PEPPER } from './api-key-pepper';
+
+/** The stored fields of a key that requests need. Immutable and shared between requests. */
+export interface StoredApiKey {
+  /** The principal of the requests that use this key. */
+  readonly principal: Principal;
+  readonly enabled: boolean;
+  /** Milliseconds since the epoch; may lie in the future (rotation with a grace period). */
+  readonly revokedAtMs: number | null;
+  readonly expiresAtMs: number | null;
+  readonly organizationActive: boolean;
+  /** Ends with a session or a membership, whose changes invalidate no cache: every request reads it again. */
+  readonly dependsOnSession: boolean;
+  /** `null` allows every address. */
+  readonly allowedIps: AllowedIps | null;
+}
 
 interface ApiKeyRow {
   readonly id: string;
@@ -59,12 +76,15 @@ const DEVELOPERS = ROLES.filter((role) => mayActAs(role, 'developer'));
 /** Reads keys for authentication. */
 @Injectable()
 export class ApiKeyRepository {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(API_KEY_PEPPER) private readonly pepper: string,
+  ) {}
 
-  /** The key with this digest in any state; `null` when there is none. */
-  async findByDigest(digest: Buffer): Promise<StoredApiKey | null> {
-    const rows = await this.dataSource.query<ApiKeyRow[]>(FIND_BY_DIGEST, [digest, DEVELOPERS]);
-    const row = rows[0];
+  /** A key in any state, by its text; `null` when there is none. */
+  async findByKey(key: string): Promise<StoredApiKey | null> {
+    const digest = digestApiKey(key, this.pepper);
+    const [row] = await this.dataSource.query<ApiKeyRow[]>(FIND_BY_DIGEST, [digest, DEVELOPERS]);
     return row === undefined ? null : toStoredApiKey(row);
   }
 

@@ -1,5 +1,5 @@
 import { AllowedIps } from '../../core/types/allowed-ips';
-import type { StoredApiKey } from '../api-keys/api-key-verifier';
+import type { StoredApiKey } from '../api-keys/api-key.repository';
 import { AllowedIpGuard } from './key.guards';
 
 function judge(key: Partial<StoredApiKey>, clientAddress: string | null): void {

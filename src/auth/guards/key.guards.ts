@@ -4,7 +4,8 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import { requestOf } from '../../core/http/request';
 import type { Modality } from '../../core/types/modality';
 import { assertModalityAllowed, requirePrincipal } from '../../core/types/request-context';
-import { ApiKeyVerifier, type StoredApiKey } from '../api-keys/api-key-verifier';
+import type { StoredApiKey } from '../api-keys/api-key.repository';
+import { ApiKeyVerifier } from '../api-keys/api-key-verifier';
 import { LimiterService } from '../rate-limits/limiter.service';
 
 /** The facts about a request that are known before its body. */

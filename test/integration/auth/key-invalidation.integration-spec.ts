@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { generateApiKey } from '../../../src/auth/api-keys/api-key';
-import { ApiKeyVerifier, type StoredApiKey } from '../../../src/auth/api-keys/api-key-verifier';
+import type { StoredApiKey } from '../../../src/auth/api-keys/api-key.repository';
+import { ApiKeyVerifier } from '../../../src/auth/api-keys/api-key-verifier';
 import { KeyInvalidationListener } from '../../../src/auth/api-keys/key-invalidation.listener';
 import { publishKeyInvalidation } from '../../../src/auth/api-keys/key-invalidation';
 import { systemClock } from '../../../src/core/time/clock';
@@ -31,7 +32,9 @@ const stored = (enabled: boolean): StoredApiKey => ({
 function startProcess(url: string, read: () => StoredApiKey) {
   const redis = createRedis(url);
   const duplicate = jest.spyOn(redis, 'duplicate');
-  const verifier = new ApiKeyVerifier(() => Promise.resolve(read()), systemClock);
+  const verifier = new ApiKeyVerifier({ findByKey: () => Promise.resolve(read()) }, systemClock, {
+    acceptUnchecksummedKeys: false,
+  });
   const invalidate = jest.spyOn(verifier, 'invalidate');
   const listener = new KeyInvalidationListener(redis, verifier);
   listener.onModuleInit();

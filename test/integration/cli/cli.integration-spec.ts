@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
-import { digestApiKey, hasValidShape } from '../../../src/auth/api-keys/api-key';
+import { hasValidShape } from '../../../src/auth/api-keys/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
 import { readDeploymentId } from '../../../src/core/redis/deployment-identity';
 import { KEY_INVALIDATION_CHANNEL } from '../../../src/auth/api-keys/key-invalidation';
@@ -145,7 +145,7 @@ describe('the command line', () => {
         daily_budget_micro: 5,
         monthly_budget_micro: 6,
       });
-      const stored = await new ApiKeyRepository(dataSource).findByDigest(digestApiKey(created.key, PEPPER));
+      const stored = await new ApiKeyRepository(dataSource, PEPPER).findByKey(created.key);
       expect(stored?.principal).toMatchObject({ keyId: created.id, organizationId });
     });
 

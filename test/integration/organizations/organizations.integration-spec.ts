@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { digestApiKey, hasValidShape } from '../../../src/auth/api-keys/api-key';
+import { hasValidShape } from '../../../src/auth/api-keys/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
 import { ApiKeyVerifier } from '../../../src/auth/api-keys/api-key-verifier';
 import { AllowedIpGuard } from '../../../src/auth/guards/key.guards';
@@ -44,8 +44,9 @@ describe('organizations and their keys', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     dataSource = await openDataSource(database.url, 8);
-    const repository = new ApiKeyRepository(dataSource);
-    verifier = new ApiKeyVerifier((key) => repository.findByDigest(digestApiKey(key, PEPPER)), systemClock);
+    verifier = new ApiKeyVerifier(new ApiKeyRepository(dataSource, PEPPER), systemClock, {
+      acceptUnchecksummedKeys: false,
+    });
     transport = {
       publish: (_channel: string, message: string) => {
         published.push(message);
