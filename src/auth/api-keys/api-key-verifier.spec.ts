@@ -270,6 +270,9 @@ describe('ApiKeyVerifier', () => {
 });
 
 describe('invented keys', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
   it('do not block the refresh of a known key', async () => {
     const known = generateApiKey();
     let nowMs = 1_000_000;

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
+import { withinDatabaseTime } from '../../core/database/in-time';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { type Clock, CLOCK } from '../../core/time/clock';
 import { hasValidShape } from './api-key';
@@ -172,7 +173,7 @@ class ApiKeyCache {
 
     const generation = this.generation;
     const readAtMs = this.clock.monotonic();
-    const load = rejectAfter(READ_TIMEOUT_MS, this.keys.findByKey(key))
+    const load = withinDatabaseTime(READ_TIMEOUT_MS, this.keys.findByKey(key))
       .then(
         (found) => {
           if (generation === this.generation) this.store(id, found, readAtMs);
@@ -224,12 +225,5 @@ function unavailable(cause: unknown): GatewayError {
   return new GatewayError('service_unavailable', 'API keys cannot be checked at the moment. Try again shortly.', {
     retryAfterSeconds: 1,
     cause,
-  });
-}
-
-function rejectAfter<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs).unref();
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
