@@ -1,8 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { fingerprintForm, fingerprintJson } from '../auth/idempotency/fingerprint';
 import { IdempotencyService, type StoredResponse } from '../auth/idempotency/idempotency.service';
-import type { ResponseRecording } from '../auth/idempotency/response-recording';
-import { type ResponseBytes, ResponseStore } from '../auth/idempotency/response-store';
+import { type ResponseBytes, type ResponseRecording, ResponseStore } from '../auth/idempotency/response-store';
 import { KeyClaimedError, type StoreAnswer } from '../billing/ledger/money.types';
 import type { IdempotencyClaim } from '../core/types/idempotency';
 import { MultipartForm } from '../core/types/multipart-form';

@@ -14,7 +14,7 @@ import {
 import type { StoreAnswer } from '../billing/ledger/money.types';
 import { traceFieldsOf } from '../core/observability/traces/tracing';
 import type { Micro } from '../core/types/micro';
-import type { ResponseRecording } from '../auth/idempotency/response-recording';
+import type { ResponseRecording } from '../auth/idempotency/response-store';
 import { ReplayedResponse } from '../auth/idempotency/replayed-response';
 import type { CatalogModel } from '../models/catalog-model';
 import type { StreamProgress, StreamSink } from '../providers/contract/chat';

@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
 import { SchedulingModule } from '../../core/scheduling/scheduling.module';
-import { ResponseStore } from './response-store';
-import { DEFAULT_IDEMPOTENCY_OPTIONS, IDEMPOTENCY_OPTIONS } from './idempotency-options';
 import { IdempotencyService } from './idempotency.service';
 import { IdempotencySweeperService } from './idempotency-sweeper.service';
+import { DEFAULT_IDEMPOTENCY_OPTIONS, IDEMPOTENCY_OPTIONS, ResponseStore } from './response-store';
 
 /**
  * Idempotent requests: keys, stored responses and their retention. The money functions write the records in the

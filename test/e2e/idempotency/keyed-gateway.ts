@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { LedgerService } from '../../../src/billing/ledger/ledger.service';
-import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from '../../../src/auth/idempotency/idempotency-options';
+import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from '../../../src/auth/idempotency/response-store';
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
 import { chunk, createCatalog, event, usageChunk } from '../../harness/upstream-models';

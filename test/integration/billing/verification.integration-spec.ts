@@ -1,8 +1,7 @@
 import type { Pool } from 'pg';
 import { readViolations } from '../../../src/billing/ledger/ledger-checks';
 import { recordValues } from '../../../src/billing/ledger/money-statements';
-import { ResponseStore } from '../../../src/auth/idempotency/response-store';
-import { DEFAULT_IDEMPOTENCY_OPTIONS } from '../../../src/auth/idempotency/idempotency-options';
+import { DEFAULT_IDEMPOTENCY_OPTIONS, ResponseStore } from '../../../src/auth/idempotency/response-store';
 import { IdempotencySweeperService } from '../../../src/auth/idempotency/idempotency-sweeper.service';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
 import { createTestDatabase, createTestPool, inSandbox, type TestDatabase } from '../../harness/database';

@@ -3,11 +3,12 @@ import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { createDataSource } from '../../../src/core/database/data-source';
-import { type ResponseBytes, ResponseStore } from '../../../src/auth/idempotency/response-store';
 import {
   DEFAULT_IDEMPOTENCY_OPTIONS,
   type IdempotencyOptions,
-} from '../../../src/auth/idempotency/idempotency-options';
+  type ResponseBytes,
+  ResponseStore,
+} from '../../../src/auth/idempotency/response-store';
 import { IdempotencyService } from '../../../src/auth/idempotency/idempotency.service';
 import { IdempotencySweeperService } from '../../../src/auth/idempotency/idempotency-sweeper.service';
 import { openDataSource } from '../../harness/data-source';

@@ -1,4 +1,4 @@
-import { ResponseRecording, type RecordingBudget } from './response-recording';
+import { ResponseRecording, type RecordingBudget } from './response-store';
 
 const budgetOf = (maxBytes: number): RecordingBudget => ({ bytes: 0, maxBytes });
 
