@@ -1,5 +1,4 @@
 import type { LimitCheck, LimitPlan } from './limit-check';
-import type { HeldSlots } from './limit.types';
 
 /** A request that waits for its limit check. */
 export interface JudgedRequest {
@@ -19,6 +18,12 @@ export interface Release {
   readonly unusedTokens: number;
   /** The request was refused elsewhere, so that it counts nowhere. */
   readonly isUndone?: boolean;
+}
+
+/** Slots of requests in flight. */
+export interface HeldSlots {
+  readonly redisKey: string;
+  readonly members: readonly string[];
 }
 
 /** The script's reply: per request `[verdict, wait, remaining, reset, …]`, in the order they were added. */
@@ -163,4 +168,35 @@ function refundsOf({ tokenPositions, refunds }: PlanPart): number[] {
 function anyPositive(amounts: ReadonlyMap<number, number>): boolean {
   for (const amount of amounts.values()) if (amount > 0) return true;
   return false;
+}
+
+interface SlotHolder {
+  readonly member: string;
+  readonly slotChecks: readonly LimitCheck[];
+}
+
+/** Slots renewed per call: a small batch delays no request. */
+const MAX_MEMBERS = 500;
+
+/** The slots of requests in flight, grouped by Redis key, in batches of one call each. */
+export function* heldSlots(holders: Iterable<SlotHolder>): Generator<readonly HeldSlots[]> {
+  let portion = new Map<string, string[]>();
+  let size = 0;
+  for (const { member, slotChecks } of holders) {
+    for (const { redisKey } of slotChecks) {
+      const members = portion.get(redisKey);
+      if (members === undefined) portion.set(redisKey, [member]);
+      else members.push(member);
+      size++;
+    }
+    if (size < MAX_MEMBERS) continue;
+    yield toList(portion);
+    portion = new Map();
+    size = 0;
+  }
+  if (size > 0) yield toList(portion);
+}
+
+function toList(portion: ReadonlyMap<string, string[]>): HeldSlots[] {
+  return [...portion].map(([redisKey, members]) => ({ redisKey, members }));
 }

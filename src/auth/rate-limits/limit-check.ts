@@ -1,8 +1,7 @@
 import type { ErrorCode } from '../../core/errors/catalog';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { RateLimits } from '../../core/types/rate-limits';
-import type { LimitKeys, LimitOwner } from './limit-keys';
-import type { HeldSlots, LimitScope, Verdict } from './limit.types';
+import type { LimitKeys, LimitOwner, LimitScope } from './limit-keys';
 
 export type LimitKind = 'requests_per_second' | 'requests_per_minute' | 'tokens_per_minute' | 'concurrency';
 
@@ -94,6 +93,20 @@ const OWNERS: Readonly<Record<LimitScope, string>> = {
   global: 'of this service',
 };
 
+/** Redis' verdict on one request. */
+export interface Verdict {
+  /** 0: admitted; n: refused by the n-th check of its plan; -1: a key in Redis cannot be read. */
+  readonly refusedBy: number;
+  /** Milliseconds until the refusing checks admit it. */
+  readonly waitMs: number;
+  /** Redis' clock, milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** In a cluster, whose nodes have clocks of their own: the time of each part of the plan, instead of `nowMs`. */
+  readonly partTimesMs?: readonly number[];
+  /** For check n, from 0: the remainder at `2n + 2`, milliseconds until all of it is at `2n + 3`. */
+  readonly row: readonly number[];
+}
+
 /** The error for a request refused by one of the checks of its plan. */
 export function refusalOf(plan: LimitPlan, { refusedBy, waitMs }: Verdict, tokens: number): GatewayError {
   const check = plan.checks[refusedBy - 1];
@@ -168,35 +181,4 @@ export function limitStandings({ checks }: LimitPlan, { refusedBy, row }: Verdic
     const wouldRefuse = refusedBy === index + 1 || cost > remaining;
     return { scope, kind, limit, remaining: isOwn ? remaining : null, wouldRefuse };
   });
-}
-
-interface SlotHolder {
-  readonly member: string;
-  readonly slotChecks: readonly LimitCheck[];
-}
-
-/** Slots renewed per call: a small batch delays no request. */
-const MAX_MEMBERS = 500;
-
-/** The slots of requests in flight, grouped by Redis key, in batches of one call each. */
-export function* heldSlots(holders: Iterable<SlotHolder>): Generator<readonly HeldSlots[]> {
-  let portion = new Map<string, string[]>();
-  let size = 0;
-  for (const { member, slotChecks } of holders) {
-    for (const { redisKey } of slotChecks) {
-      const members = portion.get(redisKey);
-      if (members === undefined) portion.set(redisKey, [member]);
-      else members.push(member);
-      size++;
-    }
-    if (size < MAX_MEMBERS) continue;
-    yield toList(portion);
-    portion = new Map();
-    size = 0;
-  }
-  if (size > 0) yield toList(portion);
-}
-
-function toList(portion: ReadonlyMap<string, string[]>): HeldSlots[] {
-  return [...portion].map(([redisKey, members]) => ({ redisKey, members }));
 }

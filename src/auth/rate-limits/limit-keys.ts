@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { LimitScope } from './limit.types';
+
+export type LimitScope = 'key' | 'organization' | 'model' | 'global';
 
 /** What a limit belongs to. */
 export interface LimitOwner {

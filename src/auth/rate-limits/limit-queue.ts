@@ -1,9 +1,9 @@
 import { gatherEntries } from '../../core/concurrency/gathering';
 import type { Metrics } from '../../core/observability/metrics/catalogue';
-import { type JudgedRequest, LimitCall, type Release } from './limit-call';
+import { type HeldSlots, type JudgedRequest, LimitCall, type Release } from './limit-call';
+import type { Verdict } from './limit-check';
 import type { LimitConnection } from './limit-connection';
 import { BUCKETS_PER_WINDOW } from './limit-script';
-import type { HeldSlots, Verdict } from './limit.types';
 
 interface WaitingRequest extends JudgedRequest {
   resolve(verdict: Verdict): void;

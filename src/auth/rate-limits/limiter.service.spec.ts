@@ -1,5 +1,5 @@
 import { type LimitCheck, type LimitKind, planOf } from './limit-check';
-import type { LimitScope } from './limit.types';
+import type { LimitScope } from './limit-keys';
 import { formatDuration, rateLimitHeaders } from './limiter.service';
 
 const check = (scope: LimitScope, kind: LimitKind, limit: number): LimitCheck => ({

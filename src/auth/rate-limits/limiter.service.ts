@@ -5,8 +5,8 @@ import type { Metrics } from '../../core/observability/metrics/catalogue';
 import type { Clock } from '../../core/time/clock';
 import { PeriodicTask } from '../../core/time/periodic-task';
 import type { Principal, RequestContext } from '../../core/types/request-context';
+import { heldSlots } from './limit-call';
 import {
-  heldSlots,
   type LimitCheck,
   type LimitOutlook,
   type LimitPlan,
@@ -14,11 +14,11 @@ import {
   limitStandings,
   limitsUnavailable,
   refusalOf,
+  type Verdict,
 } from './limit-check';
 import type { LimitConnection } from './limit-connection';
 import type { LimitedModel, LimitPlanner } from './limit-planner';
 import { LimitQueue } from './limit-queue';
-import type { Verdict } from './limit.types';
 import { ShardedLimitQueue } from './sharded-limit-queue';
 
 /** The request as seen by the limit checks. */

@@ -1,10 +1,9 @@
 import type { Metrics } from '../../core/observability/metrics/catalogue';
-import { type LimitCheck, type LimitPlan, planOf } from './limit-check';
+import { type LimitCheck, type LimitPlan, planOf, type Verdict } from './limit-check';
 import type { LimitConnection } from './limit-connection';
-import type { JudgedRequest, Release } from './limit-call';
+import type { HeldSlots, JudgedRequest, Release } from './limit-call';
 import { hashTagOf, UNTAGGED } from './limit-keys';
 import { LimitQueue } from './limit-queue';
-import type { HeldSlots, Verdict } from './limit.types';
 
 /** The checks of a plan whose keys share a hash tag. */
 interface PlanPart {

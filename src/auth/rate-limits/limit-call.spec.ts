@@ -1,4 +1,5 @@
-import { heldSlots, type LimitCheck } from './limit-check';
+import { heldSlots } from './limit-call';
+import type { LimitCheck } from './limit-check';
 
 const slot = (redisKey: string): LimitCheck => ({
   scope: 'key',
