@@ -135,13 +135,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
       throw limitsUnavailable(cause);
     }
     if (this.outage !== null) this.noteAnswer(this.outage);
-    if (verdict.refusedBy < 0) {
-      this.logger.error({
-        event: 'limit_key_unreadable',
-        message: 'a rate limit key in Redis has the wrong type; its requests are refused',
-      });
-      throw limitsUnavailable(new Error('a key in Redis cannot be read'));
-    }
+    this.assertReadable(verdict);
     context.rateLimitHeaders = rateLimitHeaders(plan, verdict.row);
     if (verdict.refusedBy > 0) throw this.refuse(principal, plan, verdict, tokens);
     return this.lease(member, plan, tokens, verdict);
@@ -150,7 +144,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
   /**
    * Checks a request that only reads or deletes. It counts against no other limit, and is admitted while Redis is
    * unavailable.
-   * @throws GatewayError `rate_limited`
+   * @throws GatewayError `rate_limited`; `service_unavailable` when its key in Redis cannot be read
    */
   async admitRead(principal: Principal): Promise<void> {
     const plan = this.planner.readPlanFor(principal);
@@ -160,6 +154,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     } catch {
       return;
     }
+    this.assertReadable(verdict);
     if (verdict.refusedBy === 0) return;
     this.noteRefusal(plan, verdict);
     throw refusalOf(plan, verdict, 0);
@@ -177,7 +172,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     } catch (cause) {
       throw limitsUnavailable(cause);
     }
-    if (verdict.refusedBy < 0) throw limitsUnavailable(new Error('a key in Redis cannot be read'));
+    this.assertReadable(verdict);
     return {
       limits: limitStandings(plan, verdict, tokens),
       refusal: verdict.refusedBy === 0 ? null : refusalOf(plan, verdict, tokens),
@@ -200,6 +195,16 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     context.rateLimitHeaders = rateLimitHeaders(plan, row, ageMs);
     this.metrics.limitRefusals.of(check.scope, check.kind).inc();
     throw limitReached(check, waitMs - ageMs);
+  }
+
+  /** @throws GatewayError `service_unavailable` */
+  private assertReadable({ refusedBy }: Verdict): void {
+    if (refusedBy >= 0) return;
+    this.logger.error({
+      event: 'limit_key_unreadable',
+      message: 'a rate limit key in Redis has the wrong type; its requests are refused',
+    });
+    throw limitsUnavailable(new Error('a key in Redis cannot be read'));
   }
 
   private noteRefusal(plan: LimitPlan, { refusedBy }: Verdict): void {

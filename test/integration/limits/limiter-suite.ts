@@ -227,6 +227,23 @@ export function itLimits(servers: () => Pick<BenchOptions, 'cluster'>): void {
     expect(await bench.admitted(3, principal)).toBe(2);
   });
 
+  it('refuses spending and reading requests whose key has the wrong type with 503, and logs it', async () => {
+    const principal = caller({ requestsPerMinute: 2 });
+    const kinds = ['requests_per_minute', 'reads_per_second'];
+    await Promise.all(kinds.map((kind) => bench.redis.set(bench.keyOf(principal, kind), 'text', 'EX', 60)));
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const unavailable = expect.objectContaining({ code: 'service_unavailable', status: 503 }) as Error;
+    try {
+      expect((await bench.attempt(principal)).error).toEqual(unavailable);
+      expect(logged).toHaveBeenCalledTimes(1);
+      await expect(bench.limiter.admitRead(principal)).rejects.toEqual(unavailable);
+      expect(logged).toHaveBeenCalledTimes(2);
+      expect(logged).toHaveBeenLastCalledWith(expect.objectContaining({ event: 'limit_key_unreadable' }));
+    } finally {
+      jest.restoreAllMocks();
+    }
+  });
+
   it('leaves nothing behind of callers that have gone', async () => {
     const principal = caller({ requestsPerSecond: 5, requestsPerMinute: 5, tokensPerMinute: 5, concurrency: 5 });
     await bench.attempt(principal);
