@@ -82,23 +82,23 @@ export class ChatInference {
   }
 
   /** @throws GatewayError (thrown or rejected) */
-  answer(asked: ChatInferenceRequest): Promise<Answer> {
-    const images = this.imagesOf(asked.chat, asked.context);
-    const input = this.inputOf(asked);
+  answer(request: ChatInferenceRequest): Promise<Answer> {
+    const images = this.imagesOf(request.chat, request.context);
+    const input = this.inputOf(request);
     const { inputText: inputTokens } = input.estimate;
     const estimateUsage: UsageEstimate = (bytes, servedBy) =>
       textUsage(inputTokens, outputTokens(bytes, this.ratios.of(servedBy)));
     return input.streamed
-      ? this.stream(asked, input, images, estimateUsage)
-      : this.complete(asked, input, images, estimateUsage);
+      ? this.stream(request, input, images, estimateUsage)
+      : this.complete(request, input, images, estimateUsage);
   }
 
   /** The parsed request for explain. @throws GatewayError as {@link answer} before it calls a provider */
-  describe(asked: DescribedChat): ExplainedRequest {
-    this.imagesOf(asked.chat, asked.context);
+  describe(request: DescribedChat): ExplainedRequest {
+    this.imagesOf(request.chat, request.context);
     return {
-      input: this.inputOf(asked),
-      assertSupportedBy: assertingChat(asked.chat),
+      input: this.inputOf(request),
+      assertSupportedBy: assertingChat(request.chat),
     };
   }
 

@@ -42,18 +42,22 @@ export class RouteExplainer {
 
   /**
    * In the order of the request's models.
-   * @param asked candidates of the route that would be called
+   * @param callable candidates of the route that would be called
    * @param refusals the other candidates of the route
    */
-  async leftOut(input: InferenceInput, asked: readonly Candidate[], refusals: Refusals): Promise<LeftOutDeployment[]> {
+  async leftOut(
+    input: InferenceInput,
+    callable: readonly Candidate[],
+    refusals: Refusals,
+  ): Promise<LeftOutDeployment[]> {
     const serving = reviewServing(await this.catalog.read(), this.providers.configuredIds, this.clock.now());
-    const isAsked = new Set(asked.map(({ deployment }) => deployment.id));
+    const callableIds = new Set(callable.map(({ deployment }) => deployment.id));
     const refused = new Map([...refusals].map(([{ deployment }, refusal]) => [deployment.id, refusal]));
     return [input.model, ...input.fallbacks].flatMap((model) => {
       const candidates = new Map(this.selector.select(model).map((each) => [each.deployment.id, each]));
       const stored = serving.find(({ row }) => row.id === model.id)?.deployments ?? [];
       return stored
-        .filter(({ row }) => !isAsked.has(row.id))
+        .filter(({ row }) => !callableIds.has(row.id))
         .map((deployment) => ({
           model: model.id,
           deploymentId: deployment.row.id,
@@ -129,10 +133,10 @@ export class RequestExplainer {
     const { model, fallbacks } = input;
     const refusals = candidates === null ? NO_REFUSALS : refusalsOf(request, candidates);
     if (candidates !== null) checks.runCheck('support', () => assertAnySupports(candidates, refusals));
-    const asked = candidates?.filter((candidate) => !refusals.has(candidate)) ?? [];
+    const callable = candidates?.filter((candidate) => !refusals.has(candidate)) ?? [];
     const tokens = request.limitedTokens ?? tokensOf(input.estimate);
     const [leftOut, limits, spending] = await Promise.all([
-      this.routes.leftOut(input, asked, refusals),
+      this.routes.leftOut(input, callable, refusals),
       this.limiter.look({ principal, model, fallbacks, tokens }),
       price && this.spending.previewHold(principal.organizationId, principal.keyId, price.holdMicro),
     ]);
@@ -141,7 +145,7 @@ export class RequestExplainer {
     return {
       checks: checks.outcomes(),
       input,
-      candidates: asked,
+      candidates: callable,
       leftOut,
       price,
       limitedTokens: tokens,

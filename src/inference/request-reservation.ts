@@ -193,10 +193,10 @@ export class RequestReservation {
   private costOf(usage: UsageVector, sane: boolean, usageEstimated: boolean): Micro {
     const { pricedBy } = this.input;
     const details = usageEstimated ? estimating(pricedBy) : pricedBy;
-    const asked = this.candidate?.price.costMicro(usage, details) ?? this.holdMicro;
+    const pricedMicro = this.candidate?.price.costMicro(usage, details) ?? this.holdMicro;
     const isBilled = !usageEstimated && this.candidate?.price.isBilledBy(usage) === true;
-    if (isBilled) this.noteBill(usage, details, asked);
-    const cost = isBilled && asked > this.holdMicro ? this.holdMicro : asked;
+    if (isBilled) this.noteBill(usage, details, pricedMicro);
+    const cost = isBilled && pricedMicro > this.holdMicro ? this.holdMicro : pricedMicro;
     if (sane && fitsModel(usage, this.servedModel, this.input.promptCount)) return cost;
     if (this.candidate !== null) this.services.metrics.recordImplausibleUsage(this.candidate.provider.id);
     logger.error({

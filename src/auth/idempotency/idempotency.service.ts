@@ -192,9 +192,9 @@ export class IdempotencyService {
     }
   }
 
-  private async answerWithin<Answer>(timeoutMs: number, asked: Promise<Answer>): Promise<Answer> {
+  private async answerWithin<Answer>(timeoutMs: number, work: Promise<Answer>): Promise<Answer> {
     try {
-      return await withinDatabaseTime(timeoutMs, asked);
+      return await withinDatabaseTime(timeoutMs, work);
     } catch (error) {
       this.logger.warn({
         event: 'idempotency_lookup_failed',

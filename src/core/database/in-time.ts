@@ -9,9 +9,9 @@ const TIMEOUT_MS = 2_000;
  * Waits for the database, with a time limit. @param refusal message for the client when the database does not answer.
  * @throws GatewayError `service_unavailable` when the database fails or times out
  */
-export async function inTime<Answer>(asked: Promise<Answer>, refusal: string): Promise<Answer> {
+export async function inTime<Answer>(work: Promise<Answer>, refusal: string): Promise<Answer> {
   try {
-    return await withinDatabaseTime(TIMEOUT_MS, asked);
+    return await withinDatabaseTime(TIMEOUT_MS, work);
   } catch (error) {
     if (isPermanentDatabaseError(driverErrorOf(error))) throw error;
     throw new GatewayError('service_unavailable', refusal, { retryAfterSeconds: 1, cause: error });

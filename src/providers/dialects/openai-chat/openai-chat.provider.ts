@@ -24,8 +24,8 @@ export class OpenAiChat implements ChatProvider {
   }
 
   async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
-    const asked = call.quirks.reasoningReplay === true ? await withReasoning(request, call) : request;
-    const body = JSON.stringify(toOpenAiChatRequest(asked, call, false));
+    const prepared = call.quirks.reasoningReplay === true ? await withReasoning(request, call) : request;
+    const body = JSON.stringify(toOpenAiChatRequest(prepared, call, false));
     const result = fromOpenAiChatReply(await this.http.post(this.endpoint, body, call), call);
     const recorder = ReasoningRecorder.for(call);
     if (recorder !== null) await storeReasoning(result, recorder);
@@ -41,8 +41,8 @@ export class OpenAiChat implements ChatProvider {
   }
 
   private async streamRequest(request: ChatRequest, call: ProviderCall): Promise<StreamRequest> {
-    const asked = call.quirks.reasoningReplay === true ? await withReasoning(request, call) : request;
-    const body = JSON.stringify(toOpenAiChatRequest(asked, call, true));
+    const prepared = call.quirks.reasoningReplay === true ? await withReasoning(request, call) : request;
+    const body = JSON.stringify(toOpenAiChatRequest(prepared, call, true));
     return { http: this.http, endpoint: this.endpoint, body, call };
   }
 }
