@@ -17,7 +17,7 @@ import { parseStrictJson } from '../json/strict-json';
 import { type Clock, CLOCK } from '../time/clock';
 import type { MultipartForm } from '../types/multipart-form';
 import { connectionLost, type RequestMemory } from '../types/request-context';
-import { boundaryOf } from './form-boundary';
+import { boundaryOf } from './form-headers';
 import { FormParser } from './form-parser';
 import { readForm, tooLarge } from './form-reader';
 import { discardUnreadBody } from './lingering-close';

@@ -3,7 +3,7 @@ import { Busboy } from '@fastify/busboy';
 import * as fc from 'fast-check';
 import { GatewayError } from '../errors/gateway-error';
 import type { MultipartForm } from '../types/multipart-form';
-import { boundaryOf } from './form-boundary';
+import { boundaryOf } from './form-headers';
 import { FormParser } from './form-parser';
 
 const RULES = { files: { image: 10, mask: 1 } };

@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { GatewayError } from '../errors/gateway-error';
 import { type FormFile, MultipartForm } from '../types/multipart-form';
 import type { FormRules } from './route.decorators';
-import { type PartHeader, readPartHeader } from './part-header';
+import { type PartHeader, readPartHeader } from './form-headers';
 
 const MAX_PARTS = 64;
 const MAX_HEADER_BYTES = 8_192;
