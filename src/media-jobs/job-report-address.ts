@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
-import { loadOrCreateSecrets } from '../core/secrets/service-secrets';
+import { resolveApiKeyPepper } from '../core/secrets/service-secrets';
 
 const PATH = '/v1/job-reports/';
 const PURPOSE = 'addresses for reports about jobs';
@@ -26,8 +26,7 @@ export class JobReportAddress {
   private readonly baseUrl: string | null;
 
   constructor(@Inject(APP_CONFIG) config: Pick<AppConfig, 'http' | 'apiKeyPepper' | 'dataDir'>) {
-    const secret = config.apiKeyPepper ?? loadOrCreateSecrets(config.dataDir).apiKeyPepper;
-    this.signingKey = Buffer.from(hkdfSync('sha256', secret, '', PURPOSE, KEY_BYTES));
+    this.signingKey = Buffer.from(hkdfSync('sha256', resolveApiKeyPepper(config), '', PURPOSE, KEY_BYTES));
     const { publicBaseUrl } = config.http;
     this.baseUrl = publicBaseUrl?.startsWith('https://') === true ? publicBaseUrl : null;
   }

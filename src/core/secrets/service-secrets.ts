@@ -34,6 +34,14 @@ export function loadOrCreateSecrets(dataDir: string): GeneratedSecrets {
 }
 
 /**
+ * The secret for digesting API keys: the configured one, else the one generated in this data directory. By default,
+ * local object URLs are signed with it too, and the key of report addresses is derived from it.
+ */
+export function resolveApiKeyPepper({ apiKeyPepper, dataDir }: Pick<AppConfig, 'apiKeyPepper' | 'dataDir'>): string {
+  return apiKeyPepper ?? loadOrCreateSecrets(dataDir).apiKeyPepper;
+}
+
+/**
  * The keys of `SecretBox`, in hexadecimal: the configured ones, else the one in `<dataDir>/secrets-key`, created on
  * first use. It has a separate file because older installations created their other secrets before it existed.
  */

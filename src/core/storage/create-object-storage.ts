@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../time/clock';
 import { listeningAddress } from '../types/listening-address';
 import type { AppConfig } from '../config/app-config';
-import { loadOrCreateSecrets } from '../secrets/service-secrets';
+import { resolveApiKeyPepper } from '../secrets/service-secrets';
 import { LocalStorage } from './local-storage';
 import type { ObjectStorage } from './object-storage';
 import { S3Storage } from './s3-storage';
@@ -24,7 +24,7 @@ export async function createObjectStorage(
       return new LocalStorage(
         {
           root: join(config.dataDir, 'objects'),
-          secret: backend.signingSecret ?? config.apiKeyPepper ?? loadOrCreateSecrets(config.dataDir).apiKeyPepper,
+          secret: backend.signingSecret ?? resolveApiKeyPepper(config),
           signedUrlTtlSeconds,
           baseUrl: () => config.http.publicBaseUrl ?? listeningAddress(server()),
         },
