@@ -1,7 +1,7 @@
 /**
- * The command line, `npm run gateway -- <command>`: administration without the dashboard. Commands use the same services as the
- * HTTP process and need no running gateway. Results go to standard output, messages to standard error; with `--json` the
- * result is exactly one document.
+ * The command line, `npm run gateway -- <command>`: administration without the dashboard. Commands use the same
+ * services as the HTTP process and need no running gateway. Results go to standard output, messages to standard error;
+ * with `--json` the result is exactly one document.
  */
 import { createProgram } from './program';
 import { reportFailure } from './report-failure';

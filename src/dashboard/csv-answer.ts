@@ -25,8 +25,8 @@ const logger = new Logger('Exports');
 const runAlone = pLimit(1);
 
 /**
- * A file of rows that is read with back-pressure. A failure before the first byte is an ordinary error response; a later one resets the
- * connection, so that a truncated export cannot pass for a complete one.
+ * A file of rows that is read with back-pressure. A failure before the first byte is an ordinary error response; a
+ * later one resets the connection, so that a truncated export cannot pass for a complete one.
  */
 export async function toCsvAnswer<Row>(file: CsvFile<Row>, method: string): Promise<Bytes> {
   const first = await runExclusive(() => file.pages.next());

@@ -15,8 +15,8 @@ const COMPRESS: Readonly<Record<Exclude<Encoding, 'plain'>, (text: string) => Pr
 };
 
 /**
- * Compresses long JSON replies of the dashboard, such as series, outside the event loop. Streams pass untouched, and replies of
- * `/v1` bypass the hooks of Fastify. No reply that long has a secret that its length could reveal.
+ * Compresses long JSON replies of the dashboard, such as series, outside the event loop. Streams pass untouched, and
+ * replies of `/v1` bypass the hooks of Fastify. No reply that long has a secret that its length could reveal.
  */
 export function addReplyCompression(server: FastifyInstance): void {
   server.addHook<unknown>('onSend', (request, reply, payload, done) => {

@@ -67,7 +67,8 @@ export class AttemptSeries {
 
   /**
    * @param onLastCandidate called once, when no fallback is left.
-   * @throws ProviderError the most useful of the failures; GatewayError `no_provider_available` or `provider_rate_limited` when no provider was called.
+   * @throws ProviderError the most useful of the failures; GatewayError `no_provider_available` or
+   * `provider_rate_limited` when no provider was called.
    */
   async callCandidates<Answer>(attempt: Attempt<Answer>, onLastCandidate?: () => void): Promise<Answered<Answer>> {
     const { candidates } = this.reservation;
@@ -315,7 +316,8 @@ export class AttemptRunner {
 
   /**
    * Runs the attempts of a non-streamed response.
-   * @throws ProviderError the most useful of the failures; GatewayError `no_provider_available` or `provider_rate_limited` when no provider was called.
+   * @throws ProviderError the most useful of the failures; GatewayError `no_provider_available` or
+   * `provider_rate_limited` when no provider was called.
    */
   fetchReply<Answer extends SizedAnswer>(
     reservation: RequestReservation,

@@ -48,9 +48,9 @@ export interface CheckOutcome {
 }
 
 /**
- * Why a deployment is not in the route: disabled, retired by its provider, its provider not configured, or no price in force; excluded by the
- * request's `routing`; a missing feature; provider at capacity or rate limited; circuit breaker open; or enough
- * candidates before it.
+ * Why a deployment is not in the route: disabled, retired by its provider, its provider not configured, or no price in
+ * force; excluded by the request's `routing`; a missing feature; provider at capacity or rate limited; circuit breaker
+ * open; or enough candidates before it.
  */
 export type LeftOutReason =
   DeploymentObstacle | RulingConstraint | 'unsupported' | 'full' | 'rate_limited' | 'breaker_open' | 'not_needed';

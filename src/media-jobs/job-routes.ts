@@ -43,7 +43,8 @@ export class JobRoutes {
 
   /**
    * The candidates for a job, best first. A fallback model must resolve to the same settings and have a price for them.
-   * @throws GatewayError `validation_failed` for options that no candidate can combine; `not_implemented`; `no_provider_available` and `provider_rate_limited` as for any request
+   * @throws GatewayError `validation_failed` for options that no candidate can combine; `not_implemented`;
+   * `no_provider_available` and `provider_rate_limited` as for any request
    */
   plan(order: JobOrder, job: SpecifiedJob, target: InferenceTarget): readonly Candidate[] {
     const { kind } = order;

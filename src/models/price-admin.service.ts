@@ -145,8 +145,8 @@ export class PriceAdminService {
   /**
    * Ends an operator's version, now or later. The next revision has the same price and the end, so that past charges stay as
    * they are; from the end on, the version that is in force without it applies. A model without one is not served.
-   * @throws GatewayError `not_found`, `validation_failed`; `conflict` when it comes from a file, is withdrawn or has ended, or
-   * a later revision of its start time exists.
+   * @throws GatewayError `not_found`, `validation_failed`; `conflict` when it comes from a file, is withdrawn or has
+   * ended, or a later revision of its start time exists.
    */
   async end(modelId: string, id: string, ending: PriceEnding, actor: Actor): Promise<PriceVersionEntity> {
     assertModelId(modelId);

@@ -102,7 +102,8 @@ const VENDORS = [
 
 /**
  * The providers, ready to call. Neighbours: vendors and dialects use only the kit and the contract; outside this folder
- * only `ProvidersService`, `KeyCoolDowns` and the contract are used. Invariant: only the operator's settings decide where a request goes.
+ * only `ProvidersService`, `KeyCoolDowns` and the contract are used. Invariant: only the operator's settings decide
+ * where a request goes.
  */
 @Module({
   imports: [DiscoveryModule, ...VENDORS],

@@ -44,9 +44,8 @@ const UNRESTRICTED: ApiKeySettings = {
 };
 
 /**
- * Complete, normalized settings. @throws GatewayError `validation_failed`, `param` naming the setting as the database
- * does, for example
- *   `allowed_ips[1]`.
+ * Complete, normalized settings.
+ * @throws GatewayError `validation_failed`, `param` naming the setting as the database does, such as `allowed_ips[1]`
  */
 export function parseApiKeySettings(input: ApiKeySettingsInput, nowMs: number): ApiKeySettings {
   return { ...UNRESTRICTED, ...parseApiKeyChanges(input, nowMs) };

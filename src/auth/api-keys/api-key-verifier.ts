@@ -14,8 +14,8 @@ const MAX_KEY_LENGTH = 256;
 type KeyStore = Pick<ApiKeyRepository, 'findByKey'>;
 
 /**
- * Authenticates a caller by the `Authorization` header alone. Verdicts are not cached: every request
- * is judged by the cached record of its key.
+ * Authenticates a caller by the `Authorization` header alone. Verdicts are not cached: every request is judged by the
+ * cached record of its key.
  */
 @Injectable()
 export class ApiKeyVerifier {

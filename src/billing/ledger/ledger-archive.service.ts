@@ -34,9 +34,9 @@ const READ_TIMEOUT_MS = 3_600_000;
 export type Archiving = 'archived' | 'claimed' | 'broken';
 
 /**
- * Moves closed days from the database to the object storage (README, "Archived days"), oldest first: exports one, reads it back,
- * compares it with the closing, and only then lets its partition be removed. Runs in every process; a claim decides which one
- * exports a day.
+ * Moves closed days from the database to the object storage (README, "Archived days"), oldest first: exports one, reads
+ * it back, compares it with the closing, and only then lets its partition be removed. Runs in every process; a claim
+ * decides which one exports a day.
  */
 @Injectable()
 export class LedgerArchiveService implements OnModuleDestroy {
@@ -127,8 +127,8 @@ export class LedgerArchiveService implements OnModuleDestroy {
   }
 
   /**
-   * Fails unless the day was read to its end under the claim: a process that has lost it reads fewer lines, because the rows are
-   * being removed, and must not replace the object that the other process has verified.
+   * Fails unless the day was read to its end under the claim: a process that has lost it reads fewer lines, because the
+   * rows are being removed, and must not replace the object that the other process has verified.
    */
   private async *readLines(day: string, requests: number, written: Hash): AsyncGenerator<Buffer, void> {
     let renewedAtMs = this.clock.monotonic();

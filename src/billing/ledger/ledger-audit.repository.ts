@@ -115,8 +115,8 @@ export class LedgerAuditRepository {
   }
 
   /**
-   * Audits the ledger when an audit is due and no other process has the lease, and stores the outcome, also of a failed audit. The
-   * books are read from the replica where there is one.
+   * Audits the ledger when an audit is due and no other process has the lease, and stores the outcome, also of a failed
+   * audit. The books are read from the replica where there is one.
    * @throws Error when the outcome could not be stored
    */
   async runIfDue(settings: AuditSettings): Promise<AuditRun> {

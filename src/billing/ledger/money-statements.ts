@@ -12,9 +12,9 @@ import {
 } from './money.types';
 
 /*
- * Encodes batches for the money functions and decodes their results (`migrations/functions`: `money_reserve`, `money_finish`).
- * Arrays are joined here: ids and amounts need no quoting, and the driver's conversion costs several times as much as the
- * rest of the call.
+ * Encodes batches for the money functions and decodes their results (`migrations/functions`: `money_reserve`,
+ * `money_finish`). Arrays are joined here: ids and amounts need no quoting, and the driver's conversion costs several
+ * times as much as the rest of the call.
  */
 
 const RESERVE = `

@@ -15,8 +15,8 @@ interface SignedOrder {
 }
 
 /**
- * A payment provider for trying out the gateway: the button on its page pays. Its events are signed and verified like those of a
- * real provider; its secret never leaves the process.
+ * A payment provider for trying out the gateway: the button on its page pays. Its events are signed and verified like
+ * those of a real provider; its secret never leaves the process.
  */
 export class TestProvider implements PaymentProvider {
   readonly name = 'test';

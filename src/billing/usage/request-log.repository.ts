@@ -145,8 +145,8 @@ function firstIdOf(day: number): string {
 }
 
 /**
- * Two ranges instead of one: for a single one, PostgreSQL may read a partition through its primary key and sort what it finds,
- * although all rows of the partition are in the range.
+ * Two ranges instead of one: for a single one, PostgreSQL may read a partition through its primary key and sort what it
+ * finds, although all rows of the partition are in the range.
  */
 function inRange(first: string, middle: string, end: string): string {
   return `(r.id >= ${first}::uuid AND r.id < ${middle}::uuid OR r.id >= ${middle}::uuid AND r.id < ${end}::uuid)`;

@@ -1,8 +1,8 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 
 /**
- * Enough for requests that have reached the sockets to join a batch. More save little: at 64 callers 4 iterations nearly halve
- * the calls of Redis, 8 save a twentieth more.
+ * Enough for requests that have reached the sockets to join a batch. More save little: at 64 callers 4 iterations
+ * nearly halve the calls of Redis, 8 save a twentieth more.
  */
 const GATHERING_ITERATIONS = 6;
 

@@ -1,6 +1,6 @@
 /**
- * Connections to PostgreSQL for every module: TypeORM's `DataSource`, the money pool for billing, and a replica for reads. The module is
- * global and thus closed last: the shutdown of other modules (leases, settlements) still needs it.
+ * Connections to PostgreSQL for every module: TypeORM's `DataSource`, the money pool for billing, and a replica for
+ * reads. The module is global and thus closed last: the shutdown of other modules (leases, settlements) still needs it.
  */
 import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Client, Pool } from 'pg';

@@ -17,8 +17,9 @@ import { UserSessionEntity } from './entities/user-session.entity';
 import { UserTokenEntity } from './entities/user-token.entity';
 
 /**
- * Tables that are read and written through TypeORM. Ledger, usage, jobs, webhooks and idempotency keys have SQL functions and
- * statements of their own, and no entity. An explicit list keeps the build free of globs; its spec checks it against the folder.
+ * Tables that are read and written through TypeORM. Ledger, usage, jobs, webhooks and idempotency keys have SQL
+ * functions and statements of their own, and no entity. An explicit list keeps the build free of globs; its spec checks
+ * it against the folder.
  */
 export const ENTITIES: readonly (new () => object)[] = [
   ApiKeyEntity,

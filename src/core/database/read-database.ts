@@ -26,9 +26,9 @@ const LAG = `
     FROM gateway_instance`;
 
 /**
- * Reads that may be some seconds old: lists, series, exports, audits. With `DATABASE_READ_URL` they go to a replica, unless it
- * cannot be reached or is more than 30 s behind; otherwise to the primary. What decides about money or limits, or must show
- * what the same client has just written, reads the `DataSource`.
+ * Reads that may be some seconds old: lists, series, exports, audits. With `DATABASE_READ_URL` they go to a replica,
+ * unless it cannot be reached or is more than 30 s behind; otherwise to the primary. What decides about money or
+ * limits, or must show what the same client has just written, reads the `DataSource`.
  */
 @Injectable()
 export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -71,8 +71,8 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   /**
-   * Runs statements that only read on one connection of the replica, in a transaction. `lagMs`: at most how old the data is that
-   * the first one reads. Each statement may set a `statement_timeout` and a `query_timeout` of its own.
+   * Runs statements that only read on one connection of the replica, in a transaction. `lagMs`: at most how old the
+   * data is that the first one reads. Each statement may set a `statement_timeout` and a `query_timeout` of its own.
    * @param signal cancels the statement that is running, which then fails
    * @returns `null`: there is no replica that can be used, or it broke meanwhile, so the primary has to be read instead
    */

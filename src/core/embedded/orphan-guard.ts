@@ -9,8 +9,9 @@ export interface GuardedServer {
 }
 
 /**
- * Ends a server whose owner was killed. After `kill -9` the owner can do nothing, and a server that does not notice would
- * run until the next start. The guard is a separate process that notices by its channel to the owner, which the system closes.
+ * Ends a server whose owner was killed. After `kill -9` the owner can do nothing, and a server that does not notice
+ * would run until the next start. The guard is a separate process that notices by its channel to the owner, which the
+ * system closes.
  */
 export class OrphanGuard {
   private readonly child: ChildProcess;

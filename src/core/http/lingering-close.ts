@@ -38,8 +38,8 @@ export function discardUnreadBody(request: FastifyRequest, reply: FastifyReply):
 }
 
 /**
- * Delivers a response to a client that is still sending the body. A keep-alive connection can be reused once the body is complete; a closing one lingers. At the limits the
- * connection is closed in both cases.
+ * Delivers a response to a client that is still sending the body. A keep-alive connection can be reused once the body
+ * is complete; a closing one lingers. At the limits the connection is closed in both cases.
  */
 function discardRestOfBody(request: IncomingMessage, response: ServerResponse, limits: DiscardLimits): void {
   const { socket } = request;

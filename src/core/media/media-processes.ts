@@ -41,9 +41,9 @@ interface Load<Outcome> {
 }
 
 /**
- * Reads containers in child processes: a hostile file costs a few seconds of one, and does not affect the gateway. Worker threads
- * would not be enough, because V8 aborts the whole process for many allocations that exceed the heap of one thread.
- * Processes start on demand, and end when they are idle.
+ * Reads containers in child processes: a hostile file costs a few seconds of one, and does not affect the gateway.
+ * Worker threads would not be enough, because V8 aborts the whole process for many allocations that exceed the heap of
+ * one thread. Processes start on demand, and end when they are idle.
  */
 export class MediaProcesses<Outcome> {
   private readonly idle: MediaProcess<Outcome>[] = [];
@@ -61,8 +61,8 @@ export class MediaProcesses<Outcome> {
   /**
    * `null`: the file is not readable within the time and memory limits of a process. A process that ends with a file after it
    * has served others may be broken by one of those, so that file is read again in a new one.
-   * @param ownerId the owner of the file: one owner's files leave a process for others, and owners alternate. `null`: no owner,
-   *   in call order.
+   * @param ownerId the owner of the file: one owner's files leave a process for others, and owners alternate. `null`:
+   *   no owner, in call order.
    * @throws the reason of the signal when the task is withdrawn
    */
   async run(content: unknown, ownerId: string | null, { readRange, signal }: RunOptions = {}): Promise<Outcome | null> {

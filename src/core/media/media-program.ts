@@ -1,8 +1,8 @@
 import type { FromMediaProcess, ReadRange, ToMediaProcess } from './media-processes';
 
 /**
- * The main function of a process of `MediaProcesses`: runs one task at a time and replies with its outcome. Errors mean that the file
- * has another format or is damaged.
+ * The main function of a process of `MediaProcesses`: runs one task at a time and replies with its outcome. Errors mean
+ * that the file has another format or is damaged.
  * @param run resolves to `null` for a file that is not readable.
  */
 export function serveTasks<Task>(run: (task: Task, readRange: ReadRange) => unknown): void {

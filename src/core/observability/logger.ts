@@ -1,7 +1,7 @@
 /**
  * The process's log: one JSON line per event on standard output, without credentials (redaction.ts) and, by convention,
- * without bodies. A storm of one event is cut (storm-guard.ts). Lines are buffered up to 4 KiB, because a write per request costs more than the rest of the line;
- * pino flushes at process exit, and immediately for `fatal`.
+ * without bodies. A storm of one event is cut (storm-guard.ts). Lines are buffered up to 4 KiB, because a write per
+ * request costs more than the rest of the line; pino flushes at process exit, and immediately for `fatal`.
  */
 import { hostname } from 'node:os';
 import type { LoggerService } from '@nestjs/common';

@@ -37,8 +37,8 @@ export function leaseOwner(): string {
 }
 
 /**
- * Runs `work` under the lease of a task, a row of `task_lease`, and renews it meanwhile. Resolves with `null` when another process
- * has the lease.
+ * Runs `work` under the lease of a task, a row of `task_lease`, and renews it meanwhile. Resolves with `null` when
+ * another process has the lease.
  */
 export async function withTaskLease<Result>(
   pool: Pool,

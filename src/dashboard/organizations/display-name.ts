@@ -8,7 +8,8 @@ import { parseName } from '../../auth/api-keys/api-key-settings';
 const WEB_ADDRESS = /:\/\/|\bwww\.|[\p{L}\p{N}]\.[a-z]{2,}(?![\p{L}\p{N}])/u;
 
 /**
- * Validates a name of an organization or user. Mails to people outside the organization show it, so it must not contain a link.
+ * Validates a name of an organization or user. Mails to people outside the organization show it, so it must not contain
+ * a link.
  * @throws GatewayError `validation_failed` naming `param`.
  */
 export function parseDisplayName(text: string, param = 'name'): string {

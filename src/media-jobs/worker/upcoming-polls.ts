@@ -7,8 +7,8 @@ import type { NextStep } from './job-lease';
 const MAX_REMEMBERED = 10_000;
 
 /**
- * The next polls of the jobs that this process has polled, so that it can claim them without reading their rows first. A claim is
- * for one version: a poll whose row has changed since claims nothing.
+ * The next polls of the jobs that this process has polled, so that it can claim them without reading their rows first.
+ * A claim is for one version: a poll whose row has changed since claims nothing.
  */
 export class UpcomingPolls {
   private readonly polls = new Map<string, { readonly due: DueJob; readonly atMs: number }>();

@@ -1,7 +1,7 @@
 /**
- * Shares the health of deployments, and the cool-downs of keys, between processes through Redis, off the path of successful requests: a message announces
- * a state change, a hash holds the current states for processes that missed it, a counter sums the failures of all. Redis is
- * optional: without it each process uses only its own observations.
+ * Shares the health of deployments, and the cool-downs of keys, between processes through Redis, off the path of
+ * successful requests: a message announces a state change, a hash holds the current states for processes that missed
+ * it, a counter sums the failures of all. Redis is optional: without it each process uses only its own observations.
  */
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';

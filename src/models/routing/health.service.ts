@@ -268,8 +268,9 @@ export type HealthEffect = 'failure' | 'refused' | 'limited' | 'none';
 const STATUSES_OF_THE_DEPLOYMENT: ReadonlySet<number> = new Set([403, 404, 408]);
 
 /**
- * Other 4xx responses never count: a client that provokes them could open the breaker for all clients. For the same reason
- * 403, which some upstreams also return for offensive prompts, has to occur several times in a row, unless it is about credit.
+ * Other 4xx responses never count: a client that provokes them could open the breaker for all clients. For the same
+ * reason 403, which some upstreams also return for offensive prompts, has to occur several times in a row, unless it is
+ * about credit.
  */
 export function healthEffectOf({ code, options }: ProviderError): HealthEffect {
   const status = options.upstream?.status ?? 0;

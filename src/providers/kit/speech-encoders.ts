@@ -1,6 +1,6 @@
 /**
- * Encodes speech for vendors that lack a format: libopus, libFLAC, LAME and the AAC encoder of FFmpeg, compiled to WebAssembly
- * or asm.js.
+ * Encodes speech for vendors that lack a format: libopus, libFLAC, LAME and the AAC encoder of FFmpeg, compiled to
+ * WebAssembly or asm.js.
  */
 import type { AudioSampleSource, Output } from 'mediabunny';
 import { FairSlots } from '../../core/concurrency/fair-slots';
@@ -26,9 +26,9 @@ export interface SpeechEncoder {
 }
 
 /**
- * By organization: a stream keeps its thread for as long as its client reads, because an encoder cannot be moved or suspended,
- * and output that does not wait for the client would have no limit. Slow clients of one organization leave half of the
- * threads to the others.
+ * By organization: a stream keeps its thread for as long as its client reads, because an encoder cannot be moved or
+ * suspended, and output that does not wait for the client would have no limit. Slow clients of one organization leave
+ * half of the threads to the others.
  */
 const threads = new FairSlots(MAX_ENCODER_THREADS);
 

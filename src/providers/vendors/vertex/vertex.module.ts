@@ -12,8 +12,8 @@ const API_KEY = 'VERTEX_API_KEY';
 const BASE_URL = 'VERTEX_BASE_URL';
 
 /**
- * Gemini and Veo models at Google Vertex AI. The key is that of a service account, or an API key of express mode. The base URL
- * has everything before `/publishers`: for a service account
+ * Gemini and Veo models at Google Vertex AI. The key is that of a service account, or an API key of express mode. The
+ * base URL has everything before `/publishers`: for a service account
  * `https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}`, with the host
  * `aiplatform.googleapis.com` for the location `global`; for an API key `https://aiplatform.googleapis.com/v1`
  * (https://cloud.google.com/vertex-ai/generative-ai/docs/start/express-mode/vertex-ai-express-mode-api-reference).
