@@ -9,9 +9,10 @@ import type { Actor } from '../core/types/actor';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { RATE_LIMIT_FIELDS, type RateLimits } from '../core/types/rate-limits';
+import { ProvidersService } from '../providers/providers.service';
 import { lockCatalog, readCatalog, updateDeploymentDecision, updateModelDecision } from './catalog.repository';
 import { applyDecisions, type DecidedCatalog, type DecidedDeploymentRow } from './catalog-rows';
-import { CatalogAnnouncer, CONFIGURED_PROVIDERS } from './model-catalog.service';
+import { CatalogAnnouncer } from './model-catalog.service';
 import { whyNotCallable } from './review-catalog';
 import { type DeploymentServing, type ModelServing, reviewServing } from './serving';
 
@@ -38,7 +39,7 @@ export interface DeploymentChanges {
 export class CatalogAdminService {
   constructor(
     private readonly dataSource: DataSource,
-    @Inject(CONFIGURED_PROVIDERS) private readonly configuredProviders: ReadonlySet<string>,
+    @Inject(ProvidersService) private readonly providers: Pick<ProvidersService, 'configuredIds'>,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(CatalogAnnouncer) private readonly announcer: Pick<CatalogAnnouncer, 'announce'>,
   ) {}
@@ -105,7 +106,7 @@ export class CatalogAdminService {
 
   /** The catalogue with overrides applied, as for requests, but including models that are not served. */
   private async review(manager: EntityManager): Promise<readonly DecidedModel[]> {
-    return reviewServing(applyDecisions(await readCatalog(manager)), this.configuredProviders, this.clock.now());
+    return reviewServing(applyDecisions(await readCatalog(manager)), this.providers.configuredIds, this.clock.now());
   }
 
   private async change<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {

@@ -35,7 +35,7 @@ function setUp(first: StoredCatalog, now = '2026-06-30T23:59:59.999Z') {
   const time = { nowMs: Date.parse(now) };
   const clock: Clock = { now: () => time.nowMs, monotonic: () => time.nowMs };
   const read = jest.fn<Promise<StoredCatalog>, []>(() => Promise.resolve(first));
-  const catalog = new ModelCatalogService({ read }, new Set(['mock']), clock);
+  const catalog = new ModelCatalogService({ read }, { configuredIds: new Set(['mock']) }, clock);
   return { catalog, read, time };
 }
 

@@ -12,6 +12,7 @@ import { RedisSubscription } from '../core/redis/redis-subscription';
 import { REDIS } from '../core/redis/redis.module';
 import { scheduled } from '../core/scheduling/scheduling.module';
 import { type Clock, CLOCK } from '../core/time/clock';
+import { ProvidersService } from '../providers/providers.service';
 import {
   type ActivePrice,
   type CatalogModel,
@@ -23,9 +24,6 @@ import type { StoredCatalog } from './catalog-rows';
 import { CatalogRepository } from './catalog.repository';
 import { buildSnapshot, type CatalogSnapshot } from './serving';
 
-/** Injection token: the live set of ids of the configured providers (`ReadonlySet<string>`). */
-export const CONFIGURED_PROVIDERS = Symbol('ConfiguredProviders');
-
 @Injectable()
 export class ModelCatalogService {
   private readonly logger = new Logger(ModelCatalogService.name);
@@ -35,7 +33,7 @@ export class ModelCatalogService {
 
   constructor(
     @Inject(CatalogRepository) private readonly source: { read(): Promise<StoredCatalog> },
-    @Inject(CONFIGURED_PROVIDERS) private readonly configuredProviders: ReadonlySet<string>,
+    @Inject(ProvidersService) private readonly providers: Pick<ProvidersService, 'configuredIds'>,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -112,7 +110,7 @@ export class ModelCatalogService {
 
   /** Keeps the old objects when nothing changed, because other services use them as cache keys. */
   private async reload(): Promise<void> {
-    const next = buildSnapshot(await this.source.read(), this.configuredProviders, this.clock.now());
+    const next = buildSnapshot(await this.source.read(), this.providers.configuredIds, this.clock.now());
     if (!isDeepStrictEqual(next, this.snapshot)) this.snapshot = next;
   }
 }

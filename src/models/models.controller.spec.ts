@@ -4,10 +4,11 @@ import { CLOCK } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Modality } from '../core/types/modality';
 import type { Principal } from '../core/types/request-context';
+import { ProvidersService } from '../providers/providers.service';
 import { CatalogRepository } from './catalog.repository';
 import { toCatalogRows } from './catalog-rows';
 import { catalogEntrySchema } from './catalog.schema';
-import { CONFIGURED_PROVIDERS, ModelCatalogService } from './model-catalog.service';
+import { ModelCatalogService } from './model-catalog.service';
 import { ModelListingService } from './model-listing.service';
 import { ModelsController } from './models.controller';
 
@@ -59,7 +60,7 @@ describe('ModelsController', () => {
         ModelCatalogService,
         ModelListingService,
         { provide: CatalogRepository, useValue: { read: () => Promise.resolve(makeStored()) } },
-        { provide: CONFIGURED_PROVIDERS, useValue: new Set(['mock']) },
+        { provide: ProvidersService, useValue: { configuredIds: new Set(['mock']) } },
         { provide: CLOCK, useValue: { now: () => NOW_MS, monotonic: () => NOW_MS } },
       ],
     }).compile();

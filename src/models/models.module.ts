@@ -15,7 +15,6 @@ import { CatalogAdminService } from './catalog-admin.service';
 import {
   CatalogAnnouncer,
   CatalogChangeListener,
-  CONFIGURED_PROVIDERS,
   ModelCatalogService,
   publishCatalogChange,
 } from './model-catalog.service';
@@ -38,20 +37,8 @@ import { findWarnings } from './review-catalog';
     ModelCatalogService,
     ModelListingService,
     PriceAdminService,
-    {
-      provide: CONFIGURED_PROVIDERS,
-      inject: [ProvidersService],
-      useFactory: (providers: ProvidersService): ReadonlySet<string> => providers.configuredIds,
-    },
   ],
-  exports: [
-    CatalogRepository,
-    ModelCatalogService,
-    ModelListingService,
-    CatalogAdminService,
-    PriceAdminService,
-    CONFIGURED_PROVIDERS,
-  ],
+  exports: [CatalogRepository, ModelCatalogService, ModelListingService, CatalogAdminService, PriceAdminService],
 })
 export class ModelsModule implements OnModuleInit {
   private readonly logger = new Logger('ModelCatalog');

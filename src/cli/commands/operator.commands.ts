@@ -241,8 +241,7 @@ function pricesOf({ dataSource, clock, redis }: CliContext): PriceAdminService {
 }
 
 async function catalogOf({ config, dataSource, clock, redis }: CliContext): Promise<CatalogAdminService> {
-  const { configuredIds: configuredProviders } = await loadProviders(config);
-  return new CatalogAdminService(dataSource, configuredProviders, clock, {
+  return new CatalogAdminService(dataSource, await loadProviders(config), clock, {
     announce: () => publishCatalogChange(redis),
   });
 }

@@ -19,7 +19,10 @@ describe('CatalogChangeListener', () => {
     };
     const nextRead = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
     const clock = { now: () => 0, monotonic: () => 0 };
-    const listener = new CatalogChangeListener(redis, new ModelCatalogService({ read }, new Set(), clock));
+    const listener = new CatalogChangeListener(
+      redis,
+      new ModelCatalogService({ read }, { configuredIds: new Set() }, clock),
+    );
     try {
       const first = nextRead();
       listener.onModuleInit();
