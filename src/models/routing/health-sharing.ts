@@ -129,7 +129,8 @@ export class HealthSharing {
 
   /** Counts a failure across all processes. @returns consecutive failures; 0 when Redis did not answer. */
   async countFailure(deploymentId: string, windowMs: number): Promise<number> {
-    return Number(await this.attempt(this.redis.eval(COUNT_FAILURE, 1, failuresKey(deploymentId), windowMs)));
+    const count = await this.attempt(this.redis.eval(COUNT_FAILURE, 1, failuresKey(deploymentId), windowMs));
+    return Number(count ?? 0);
   }
 
   /** Resets the count after a success. Never rejects. */
