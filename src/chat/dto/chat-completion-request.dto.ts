@@ -17,14 +17,7 @@ import {
   MinLength,
 } from 'class-validator';
 import { FUNCTION_NAME } from '../../contract/patterns';
-import {
-  NestedArray,
-  NestedObject,
-  NestedVariant,
-  NestedVariants,
-  UnlessOneOf,
-  UnlessString,
-} from '../../core/validation/nested';
+import { NestedArray, NestedObject, NestedVariant, NestedVariants, UnlessString } from '../../core/validation/nested';
 import { IsNumberRecord, IsStringRecord } from '../../core/validation/records';
 import { RoutingDto } from '../../models/routing/routing.dto';
 import { type ChatMessageDto, MESSAGE_ROLES, TEXT_PARTS, type TextPartDto } from './chat-message.dto';
@@ -60,8 +53,7 @@ export class CustomVoiceDto {
 const AUDIO_FORMATS = ['wav', 'aac', 'mp3', 'flac', 'opus', 'pcm16'] as const;
 
 export class AudioOutputDto {
-  @UnlessString()
-  @NestedObject(CustomVoiceDto)
+  @NestedObject(CustomVoiceDto, { orString: true })
   voice!: string | CustomVoiceDto;
 
   @IsIn(AUDIO_FORMATS)
@@ -72,8 +64,7 @@ export class PredictionDto {
   @Equals('content')
   type!: 'content';
 
-  @UnlessString()
-  @NestedVariants('type', TEXT_PARTS)
+  @NestedVariants('type', TEXT_PARTS, { orString: true })
   @ArrayNotEmpty()
   content!: string | TextPartDto[];
 }
@@ -223,8 +214,7 @@ export class ChatCompletionRequestDto extends SamplingOptionsDto {
   tools?: (FunctionToolDto | CustomToolDto)[] | null;
 
   @IsOptional()
-  @UnlessOneOf(TOOL_CHOICE_WORDS)
-  @NestedVariant('type', TOOL_CHOICES)
+  @NestedVariant('type', TOOL_CHOICES, { orOneOf: TOOL_CHOICE_WORDS })
   tool_choice?:
     (typeof TOOL_CHOICE_WORDS)[number] | NamedToolChoiceDto | NamedCustomToolChoiceDto | AllowedToolsChoiceDto | null;
 
@@ -237,8 +227,7 @@ export class ChatCompletionRequestDto extends SamplingOptionsDto {
   functions?: FunctionDefinitionDto[] | null;
 
   @IsOptional()
-  @UnlessOneOf(FUNCTION_CALL_WORDS)
-  @NestedObject(FunctionReferenceDto)
+  @NestedObject(FunctionReferenceDto, { orOneOf: FUNCTION_CALL_WORDS })
   function_call?: (typeof FUNCTION_CALL_WORDS)[number] | FunctionReferenceDto | null;
 
   @IsOptional()

@@ -1,6 +1,6 @@
 import { ArrayNotEmpty, Equals, IsIn, IsOptional, IsString, Matches } from 'class-validator';
 import { IMAGE_ADDRESS, INLINE_DATA } from '../../contract/patterns';
-import { NestedObject, NestedVariants, UnlessNull, UnlessString } from '../../core/validation/nested';
+import { NestedObject, NestedVariants, UnlessNull } from '../../core/validation/nested';
 import { CalledFunctionDto, type CustomToolCallDto, type FunctionToolCallDto, TOOL_CALLS } from './chat-tool.dto';
 
 export class TextPartDto {
@@ -83,8 +83,7 @@ export class DeveloperMessageDto {
   @Equals('developer')
   role!: 'developer';
 
-  @UnlessString()
-  @NestedVariants('type', TEXT_PARTS)
+  @NestedVariants('type', TEXT_PARTS, { orString: true })
   @ArrayNotEmpty()
   content!: string | TextPartDto[];
 
@@ -97,8 +96,7 @@ export class SystemMessageDto {
   @Equals('system')
   role!: 'system';
 
-  @UnlessString()
-  @NestedVariants('type', TEXT_PARTS)
+  @NestedVariants('type', TEXT_PARTS, { orString: true })
   @ArrayNotEmpty()
   content!: string | TextPartDto[];
 
@@ -111,8 +109,7 @@ export class UserMessageDto {
   @Equals('user')
   role!: 'user';
 
-  @UnlessString()
-  @NestedVariants('type', USER_PARTS)
+  @NestedVariants('type', USER_PARTS, { orString: true })
   @ArrayNotEmpty()
   content!: string | (TextPartDto | ImagePartDto | InputAudioPartDto | FilePartDto)[];
 
@@ -131,8 +128,7 @@ export class AssistantMessageDto {
   role!: 'assistant';
 
   @IsOptional()
-  @UnlessString()
-  @NestedVariants('type', ASSISTANT_PARTS)
+  @NestedVariants('type', ASSISTANT_PARTS, { orString: true })
   @ArrayNotEmpty()
   content?: string | (TextPartDto | RefusalPartDto)[] | null;
 
@@ -165,8 +161,7 @@ export class ToolMessageDto {
   @Equals('tool')
   role!: 'tool';
 
-  @UnlessString()
-  @NestedVariants('type', TEXT_PARTS)
+  @NestedVariants('type', TEXT_PARTS, { orString: true })
   @ArrayNotEmpty()
   content!: string | TextPartDto[];
 

@@ -33,29 +33,66 @@ export function nestedShapeOf(dto: DtoClass, property: string): NestedShape | un
   return undefined;
 }
 
+/** What a property accepts besides its nested shape. It then skips its other rules; the message for its type names both. */
+export interface Alternative {
+  /** Text. */
+  readonly orString?: boolean;
+  /** Keywords. */
+  readonly orOneOf?: readonly string[];
+}
+
 /** A nested object. `closed` refuses keys that the class does not declare. */
-export function NestedObject(type: DtoClass, options: { readonly closed?: boolean } = {}): PropertyDecorator {
-  const decorators = [IsObject(), ValidateNested(), nest({ type })];
-  return combine(options.closed === true ? [...decorators, Validate(OnlyDeclaredKeys, [type])] : decorators);
+export function NestedObject(
+  type: DtoClass,
+  { closed = false, ...alternative }: Alternative & { readonly closed?: boolean } = {},
+): PropertyDecorator {
+  const decorators = [...objectRules(alternative), nest({ type })];
+  return combine(closed ? [...decorators, Validate(OnlyDeclaredKeys, [type])] : decorators);
 }
 
 /** A nested object whose class is chosen by its `tag` property. */
-export function NestedVariant(tag: string, variants: Readonly<Record<string, DtoClass>>): PropertyDecorator {
-  return combine([IsObject(), ValidateNested(), nest({ tag, variants, otherwise: unknownVariant(tag, variants) })]);
+export function NestedVariant(
+  tag: string,
+  variants: Readonly<Record<string, DtoClass>>,
+  alternative: Alternative = {},
+): PropertyDecorator {
+  return combine([...objectRules(alternative), nest({ tag, variants, otherwise: unknownVariant(tag, variants) })]);
 }
 
 /** An array of nested objects of one class. */
-export function NestedArray(type: DtoClass): PropertyDecorator {
-  return combine([IsArray(), IsObject({ each: true }), ValidateNested({ each: true }), nest({ type })]);
+export function NestedArray(type: DtoClass, alternative: Alternative = {}): PropertyDecorator {
+  return combine([...arrayRules(alternative), nest({ type })]);
 }
 
 /** An array of nested objects whose classes are chosen by their `tag` property. */
-export function NestedVariants(tag: string, variants: Readonly<Record<string, DtoClass>>): PropertyDecorator {
-  const shape = { tag, variants, otherwise: unknownVariant(tag, variants) };
-  return combine([IsArray(), IsObject({ each: true }), ValidateNested({ each: true }), nest(shape)]);
+export function NestedVariants(
+  tag: string,
+  variants: Readonly<Record<string, DtoClass>>,
+  alternative: Alternative = {},
+): PropertyDecorator {
+  return combine([...arrayRules(alternative), nest({ tag, variants, otherwise: unknownVariant(tag, variants) })]);
 }
 
-/** Skips the property's other rules when it is a string: for fields that are text or something structured. */
+function objectRules(alternative: Alternative): PropertyDecorator[] {
+  const message = typeMessage('an object', alternative);
+  return [...conditionsOf(alternative), IsObject({ message }), ValidateNested()];
+}
+
+function arrayRules(alternative: Alternative): PropertyDecorator[] {
+  const message = typeMessage('an array', alternative);
+  return [...conditionsOf(alternative), IsArray({ message }), IsObject({ each: true }), ValidateNested({ each: true })];
+}
+
+function typeMessage(nested: string, { orString = false, orOneOf }: Alternative): string {
+  const type = orString ? `a string or ${nested}` : nested;
+  return `$property must be ${type}${orOneOf ? ` or one of the following values: ${orOneOf.join(', ')}` : ''}`;
+}
+
+function conditionsOf({ orString = false, orOneOf }: Alternative): PropertyDecorator[] {
+  return [...(orString ? [UnlessString()] : []), ...(orOneOf ? [UnlessOneOf(orOneOf)] : [])];
+}
+
+/** Skips the property's other rules when it is a string; their messages must name both types. */
 export function UnlessString(): PropertyDecorator {
   return ValidateIf((_object, value) => typeof value !== 'string');
 }
@@ -65,8 +102,7 @@ export function UnlessNull(): PropertyDecorator {
   return ValidateIf((_object, value) => value !== null);
 }
 
-/** Skips the property's other rules when it is one of some words: for fields that are a keyword or an object. */
-export function UnlessOneOf(words: readonly string[]): PropertyDecorator {
+function UnlessOneOf(words: readonly string[]): PropertyDecorator {
   return ValidateIf((_object, value) => !words.includes(value));
 }
 

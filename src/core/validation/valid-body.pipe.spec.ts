@@ -17,15 +17,7 @@ import {
 } from 'class-validator';
 import * as fc from 'fast-check';
 import { compileValidator } from './valid-body.pipe';
-import {
-  NestedArray,
-  NestedObject,
-  NestedVariant,
-  NestedVariants,
-  UnlessNull,
-  UnlessOneOf,
-  UnlessString,
-} from './nested';
+import { NestedArray, NestedObject, NestedVariant, NestedVariants, UnlessNull } from './nested';
 import { IsNumberRecord, IsStringRecord } from './records';
 
 class CircleDto {
@@ -42,8 +34,7 @@ class LabelDto {
   @Equals('label')
   kind!: 'label';
 
-  @UnlessString()
-  @NestedArray(LineDto())
+  @NestedArray(LineDto(), { orString: true })
   text!: string | object[];
 }
 
@@ -84,8 +75,7 @@ class DrawingDto {
   options?: OptionsDto | null;
 
   @IsOptional()
-  @UnlessOneOf(['none'])
-  @NestedVariant('kind', { circle: CircleDto })
+  @NestedVariant('kind', { circle: CircleDto }, { orOneOf: ['none'] })
   frame?: string | CircleDto | null;
 
   @IsOptional()
@@ -226,7 +216,8 @@ describe('compileValidator', () => {
     ],
     [{ options: { colour: 1 } }, 'options.colour', 'options.colour is not a known field'],
     [{ options: { limits: { depth: 1 } } }, 'options.limits.depth', 'options.limits.depth is not a known field'],
-    [{ frame: 'thick' }, 'frame', 'frame must be an object'],
+    [{ frame: 'thick' }, 'frame', 'frame must be an object or one of the following values: none'],
+    [{ shapes: [{ kind: 'label', text: 1 }] }, 'shapes[0].text', 'shapes[0].text must be a string or an array'],
     [{ tags: ['a', 'b', 3] }, 'tags[2]', 'tags[2] must be a string'],
     [{ scale: '2' }, 'scale', 'scale must be a number'],
     [{ weights: { a: 2 } }, 'weights', 'values of weights must be numbers from -1 to 1'],

@@ -114,8 +114,7 @@ export class ResponseRequestDto extends SamplingOptionsDto {
   @MaxLength(256)
   model!: string;
 
-  @UnlessString()
-  @NestedArray(ResponseInputItemDto)
+  @NestedArray(ResponseInputItemDto, { orString: true })
   @ArrayNotEmpty()
   input!: string | ResponseInputItemDto[];
 

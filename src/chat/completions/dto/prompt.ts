@@ -23,7 +23,7 @@ class PromptRule implements LocatingConstraint {
 
 function reasonAgainst(prompt: unknown): string | null {
   if (typeof prompt === 'string') return null;
-  if (!Array.isArray(prompt) || prompt.length === 0) return '$property must be a string';
+  if (!Array.isArray(prompt) || prompt.length === 0) return '$property must be a string or an array of one string';
   if (prompt.some(isTokens)) return '$property must be text: token ids are not supported';
   if (prompt.length > 1) return '$property must be one string: several prompts are not supported';
   return typeof prompt[0] === 'string' ? null : '$property must be a string';
