@@ -15,8 +15,17 @@ export interface EmbeddingRequest {
   readonly [field: string]: unknown;
 }
 
-/** Finite numbers, at least one. */
+/** At least one number, each finite as a 32-bit float: official clients receive vectors in that form. */
 export type Vector = readonly number[] | Float32Array;
+
+/** Whether the upstream's value is a {@link Vector} of numbers. */
+export function isVector(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isFloat);
+}
+
+function isFloat(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(Math.fround(value));
+}
 
 export interface EmbeddingResult {
   /** One for each input, in the order of the input, all of one length. */

@@ -35,6 +35,8 @@ const base64Of = (numbers: readonly number[]): string => {
   return bytes.toString('base64');
 };
 
+const LARGEST_FLOAT = (2 - 2 ** -23) * 2 ** 127;
+
 const list = (items: readonly object[], usage: object | null = { prompt_tokens: 5, total_tokens: 5 }): string =>
   JSON.stringify({ object: 'list', data: items, model: 'upstream “model” \\" [{', usage });
 
@@ -89,7 +91,8 @@ describe('EmbeddingReply', () => {
   });
 
   it('reads any list, however the bytes are split', async () => {
-    const vector = fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 3, maxLength: 3 });
+    const number = fc.double({ noNaN: true, min: -LARGEST_FLOAT, max: LARGEST_FLOAT });
+    const vector = fc.array(number, { minLength: 3, maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(
         fc.array(vector, { minLength: 1, maxLength: 5 }),
@@ -110,6 +113,11 @@ describe('EmbeddingReply', () => {
     );
   });
 
+  it('accepts the largest and the smallest 32-bit floats, and numbers too small for one', async () => {
+    const numbers = [LARGEST_FLOAT, -LARGEST_FLOAT, 2 ** -149, 1e-300];
+    expect((await read(list([item(0, numbers)]), 1)).vectors).toEqual([numbers]);
+  });
+
   it('uses the order when the upstream omits the index, and returns null when it omits usage', async () => {
     const { vectors, usage } = await read(list([item(undefined, [1]), item(undefined, [2])], null), 2);
     expect([vectors, usage]).toEqual([[[1], [2]], null]);
@@ -126,6 +134,8 @@ describe('EmbeddingReply', () => {
     ['text among the numbers', list([item(0, [1, 'x'])]), 1],
     ['null among the numbers', list([item(0, [null])]), 1],
     ['an infinite number', list([item(0, [1])]).replace('[1]', '[1e999]'), 1],
+    ['a number beyond 32-bit floats', list([item(0, [0.1, 1e39])]), 1],
+    ['a negative number beyond 32-bit floats', list([item(0, [0.1, -1e300])]), 1],
     ['NaN in base64', list([item(0, base64Of([1, NaN]))]), 1],
     ['infinity in base64', list([item(0, base64Of([Infinity]))]), 1],
     ['base64 of half a float', list([item(0, Buffer.alloc(6).toString('base64'))]), 1],

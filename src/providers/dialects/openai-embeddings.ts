@@ -7,6 +7,7 @@ import {
   type EmbeddingResult,
   type EmbeddingsProvider,
   inputsOf,
+  isVector,
   type Vector,
 } from '../contract/embeddings';
 import type { DeploymentTraits, ProviderCall } from '../contract/provider-call';
@@ -80,7 +81,7 @@ const MAX_BYTES_BESIDE = 64 * 1024;
 
 /**
  * Reads a list of embeddings as it arrives, and validates it against the request: one vector per input, each with a
- * unique index, all of one length, finite numbers only.
+ * unique index, all of one length, of numbers that fit into 32-bit floats.
  */
 export class EmbeddingReply implements ReplyReceiver {
   private readonly vectors: (Vector | undefined)[];
@@ -167,12 +168,11 @@ const FLOAT_BYTES = 4;
 
 /**
  * An embedding as an upstream sends it: a list of numbers, or base64 of little-endian 32-bit floats or of signed bytes.
- * @returns `null` for anything else, and for NaN or infinity
+ * @returns `null` for anything else, and for NaN, infinity, or numbers that no 32-bit float can hold
  */
 function toVector(embedding: unknown, isInt8: boolean): Vector | null {
   if (typeof embedding === 'string') return isInt8 ? fromInt8(embedding) : fromBase64(embedding);
-  if (!Array.isArray(embedding) || embedding.length === 0) return null;
-  return embedding.every(Number.isFinite) ? (embedding as number[]) : null;
+  return isVector(embedding) ? embedding : null;
 }
 
 function fromBase64(text: string): Float32Array | null {

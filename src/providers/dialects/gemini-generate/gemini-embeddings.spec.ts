@@ -113,6 +113,7 @@ describe('GeminiEmbeddings', () => {
     ['too many vectors', '{"embeddings":[{"values":[1]},{"values":[1]}]}'],
     ['an empty vector', '{"embeddings":[{"values":[]}]}'],
     ['text among the numbers', '{"embeddings":[{"values":[1,"x"]}]}'],
+    ['a number beyond 32-bit floats', '{"embeddings":[{"values":[1e39]}]}'],
     ['no vectors', '{"embeddings":[{}]}'],
     ['half a document', '{"embeddings":[{"values":[1]}'],
     ['another document', '{"data":[{"values":[1]}]}'],

@@ -7,6 +7,8 @@ import {
   type EmbeddingResult,
   type EmbeddingsProvider,
   inputsOf,
+  isVector,
+  type Vector,
 } from '../../contract/embeddings';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
@@ -91,7 +93,7 @@ function sumOf(usages: readonly (UsageVector | null)[]): UsageVector | null {
 
 /** One vector per input, in their order, all of one length. */
 class EmbeddingsReply implements ReplyReceiver {
-  private readonly vectors: number[][] = [];
+  private readonly vectors: Vector[] = [];
   private readonly splitter = new DataSplitter((item) => this.vectors.push(toVector(item)), 'embeddings');
   private bytes = 0;
 
@@ -125,17 +127,17 @@ class EmbeddingsReply implements ReplyReceiver {
   }
 }
 
-function toVector(item: Buffer): number[] {
+function toVector(item: Buffer): Vector {
   const { values } = parse(item.toString('latin1'));
-  if (!Array.isArray(values) || values.length === 0 || !values.every(Number.isFinite)) throw notEmbeddings();
-  return toUnitLength(values as number[]);
+  if (!isVector(values)) throw notEmbeddings();
+  return toUnitLength(values);
 }
 
 /**
  * Clients of this format compare vectors by their dot product, but older models shorten them without restoring their
  * length: https://ai.google.dev/gemini-api/docs/embeddings
  */
-function toUnitLength(vector: number[]): number[] {
+function toUnitLength(vector: readonly number[]): Vector {
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   return length === 0 || Math.abs(length - 1) < UNIT_TOLERANCE ? vector : vector.map((value) => value / length);
 }
