@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { DataSplitter } from './json';
+import { DataSplitter, parseJsonObject } from './json';
 
 function split(bytes: Buffer, size: number): { items: unknown[]; frame: unknown } {
   const items: unknown[] = [];
@@ -22,5 +22,16 @@ describe('DataSplitter', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('parseJsonObject', () => {
+  it('skips a byte order mark before the object, and only there', () => {
+    const json = '{"a":"\uFEFFb"}';
+    for (const text of [json, `\uFEFF${json}`]) {
+      expect(parseJsonObject(text)).toEqual({ a: '\uFEFFb' });
+      expect(parseJsonObject(Buffer.from(text))).toEqual({ a: '\uFEFFb' });
+    }
+    expect(parseJsonObject(`\uFEFF\uFEFF${json}`)).toBeNull();
   });
 });

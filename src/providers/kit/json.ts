@@ -7,10 +7,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object that the JSON text, or its UTF-8 bytes, contains; `null` for invalid JSON and for any other value. */
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/**
+ * The object that the JSON text, or its UTF-8 bytes, contains; `null` for invalid JSON and for any other value. A byte
+ * order mark is skipped, as clients that read with `fetch` do.
+ */
 export function parseJsonObject(json: string | Buffer): JsonObject | null {
+  const text = typeof json === 'string' ? json : json.toString('utf8');
   try {
-    const value: unknown = JSON.parse(typeof json === 'string' ? json : json.toString('utf8'));
+    const value: unknown = JSON.parse(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text);
     return isJsonObject(value) ? value : null;
   } catch {
     return null;

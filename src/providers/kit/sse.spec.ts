@@ -36,6 +36,16 @@ describe('SseDecoder', () => {
     expect(decode(...[...bytes].map((byte) => Buffer.of(byte)))).toEqual(expected);
   });
 
+  it.each(['\n', '\r\n', '\r'])(
+    'skips a byte order mark at the beginning only, however split, before %j',
+    (lineEnd) => {
+      const bytes = Buffer.from(['\uFEFFdata: \uFEFFa', '', 'data: b', '', '\uFEFFdata: c', '', ''].join(lineEnd));
+      for (let split = 0; split <= bytes.length; split++) {
+        expect(decode(bytes.subarray(0, split), bytes.subarray(split))).toEqual(['\uFEFFa', 'b']);
+      }
+    },
+  );
+
   it('accepts mixed line endings', () => {
     expect(decode('data: a\r\n\ndata: b\n\r\ndata: c\r\r')).toEqual(['a', 'b', 'c']);
   });

@@ -7,6 +7,7 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 const DATA = Buffer.from('data');
 const NEW_LINE = Buffer.from('\n');
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 /** No upstream that streams pieces of an answer sends a longer line in good faith (F-53). */
 const MAX_EVENT_BYTES = 1024 * 1024;
 
@@ -22,6 +23,7 @@ export class SseDecoder {
   /** Lines of the event's `data` so far. */
   private readonly data = new GatheredBytes();
   private lastByteWasCarriageReturn = false;
+  private isFirstLine = true;
   private sawLife = false;
 
   /** @param maxEventBytes more than the default only for formats that repeat the whole answer in an event */
@@ -52,7 +54,9 @@ export class SseDecoder {
     this.line(Buffer.alloc(0));
   }
 
-  private line(line: Buffer): void {
+  private line(given: Buffer): void {
+    const line = this.isFirstLine ? withoutByteOrderMark(given) : given;
+    this.isFirstLine = false;
     if (line.length === 0) {
       if (!this.data.isEmpty) this.dispatch();
       return;
@@ -112,6 +116,12 @@ export class SseDecoder {
     }
     return bytes.subarray(0, length);
   }
+}
+
+/** The standard lets one precede the first line, whose field would otherwise be unknown and ignored. */
+function withoutByteOrderMark(line: Buffer): Buffer {
+  const length = BYTE_ORDER_MARK.length;
+  return BYTE_ORDER_MARK.equals(line.subarray(0, length)) ? line.subarray(length) : line;
 }
 
 const SMALLEST_CAPACITY = 1024;
