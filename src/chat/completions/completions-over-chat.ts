@@ -82,7 +82,7 @@ interface ChatChoice {
 /** Converts a chat response to a completion. */
 function fromChatReply(body: ChatCompletionBody, request: CompletionRequest): CompletionBody {
   const { message, logprobs, finish_reason: reason } = body.choices[0] as ChatChoice;
-  const text = message.content ?? message.refusal ?? '';
+  const text = (message.content ?? '') + (message.refusal ?? '');
   return {
     id: toCompletionId(body.id),
     object: 'text_completion',

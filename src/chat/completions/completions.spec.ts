@@ -119,6 +119,8 @@ describe('CompletionsOverChat', () => {
       text: 'No.',
       finish_reason: 'content_filter',
     });
+    expect((await choiceFrom({ content: '', refusal: 'No.' }, 'stop')).text).toBe('No.');
+    expect((await choiceFrom({ content: 'Well. ', refusal: 'No.' }, 'stop')).text).toBe('Well. No.');
     expect(await choiceFrom({ content: null }, 'tool_calls')).toMatchObject({ text: '', finish_reason: 'stop' });
   });
 
