@@ -35,6 +35,13 @@ describe('ToolCallDeltas', () => {
     expect(calls).toEqual([start(0, 'a', 'f', '{}'), start(1, 'b', 'g'), more(1, '{}')]);
   });
 
+  it('separates parallel calls of one id that have indexes of their own', () => {
+    const deltas = [start(0, 'f', 'f', '{"x"'), start(1, 'f', 'f', '{"x"'), more(0, ':1}'), more(1, ':2}')];
+    expect(normalizeAll(...deltas).calls).toEqual(deltas);
+    const repeating = [start(0, 'f', 'f', '{"x"'), start(1, 'f', 'f', '{"x"'), start(1, 'f', 'f', ':2}')];
+    expect(normalizeAll(...repeating).calls).toEqual([...deltas.slice(0, 2), more(1, ':2}')]);
+  });
+
   it('generates a missing id', () => {
     const { calls } = normalizeAll({ index: 0, id: '', function: { name: 'f', arguments: '' } }, more(0, '{}'));
     expect(calls).toEqual([start(0, expect.stringMatching(/^call_.{24}$/) as unknown as string, 'f'), more(0, '{}')]);

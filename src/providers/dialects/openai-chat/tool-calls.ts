@@ -68,10 +68,13 @@ export class ToolCallDeltas {
   private find(delta: JsonObject, name: string): OpenCall {
     const id = typeof delta['id'] === 'string' ? delta['id'] : '';
     const upstreamIndex = typeof delta['index'] === 'number' ? delta['index'] : null;
-    const known = id === '' ? undefined : this.calls.find((call) => call.id === id);
-    if (known !== undefined) return known;
-
     const current = upstreamIndex === null ? this.calls.at(-1) : this.byUpstreamIndex.get(upstreamIndex);
+    if (current !== undefined && current.id === id) return current;
+    const known = id === '' ? undefined : this.calls.find((call) => call.id === id);
+    // Some upstreams use the name as the id: with a name and an index of its own it is another call.
+    const isAnother = upstreamIndex !== null && current === undefined && name !== '';
+    if (known !== undefined && !isAnother) return known;
+
     // A new id together with a name is a new call, even under an index that was used before.
     if (current !== undefined && (id === '' || (name === '' && upstreamIndex !== null))) return current;
 
