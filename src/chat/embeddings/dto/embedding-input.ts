@@ -1,4 +1,4 @@
-import { Validate, ValidatorConstraint } from 'class-validator';
+import { Validate, type ValidationArguments, ValidatorConstraint } from 'class-validator';
 import type { LocatingConstraint } from '../../../core/validation/locating-constraint';
 
 /** The largest batch that any vendor accepts. */
@@ -28,9 +28,18 @@ class EmbeddingInputRule implements LocatingConstraint {
     return index === -1 ? '' : `[${index}]`;
   }
 
-  defaultMessage(): string {
+  defaultMessage({ value }: ValidationArguments): string {
+    if (Array.isArray(value) && this.locate(value) !== '') return `$property must be ${itemTypeOf(value)}`;
     return `$property must be a string, 1 to ${MAX_INPUTS} strings, or token ids of one or as many texts, none empty`;
   }
+}
+
+/** What each item must be, which the first item settles. */
+function itemTypeOf([first]: readonly unknown[]): string {
+  if (typeof first === 'string') return 'a string that is not empty';
+  if (typeof first === 'number') return 'a token id, a non-negative integer';
+  if (Array.isArray(first)) return 'a list of token ids that is not empty';
+  return 'a string, a token id or a list of token ids';
 }
 
 /** The token ids of one text are one input, however many they are. */
