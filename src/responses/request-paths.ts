@@ -9,6 +9,9 @@ const TOOL_CALL = /^\.tool_calls\[(\d+)\](.*)$/;
 const CONTENT = /^\.content(?:\[(\d+)\](.*))?$/;
 /** A part of a tool result. */
 const PART = /^(input\[\d+\])\.output\[(\d+)\]$/;
+const PART_TYPE = /^(input\[\d+\])\.(content|output)\[\d+\]\.type$/;
+/** The end of a message that lists what is accepted. */
+const LISTED_VALUES = /(?<=following values: ).*$/;
 const TOOL = /^tools\[(\d+)\](?:\.(?:function|custom))?(.*)$/;
 const ALLOWED_TOOL = /^tool_choice\.allowed_tools\.tools\[(\d+)\](?:\.(?:function|custom))?(.*)$/;
 
@@ -39,7 +42,8 @@ export class RequestPaths {
 
   translate({ param, message }: ValidationIssue): ValidationIssue {
     const own = this.toOwn(param);
-    return { param: own, message: own === param ? message : message.replaceAll(param, own) };
+    if (own === param) return { param, message };
+    return { param: own, message: this.listOwnTypes(own, message.replaceAll(param, own)) };
   }
 
   /** Translates the path in a provider error, which refers to the chat request. */
@@ -49,6 +53,18 @@ export class RequestPaths {
     if (param === error.param) return error;
     const { retryAfterSeconds, details, cause } = error;
     return new GatewayError(error.code, message, { param, retryAfterSeconds, details, cause });
+  }
+
+  /** Lists the types of a part by their names in this format, where the message has those of chat. */
+  private listOwnTypes(path: string, message: string): string {
+    const [, item, field] = PART_TYPE.exec(path) ?? [];
+    if (item === undefined) return message;
+    const isAnswer = this.itemAt(item)?.['role'] === 'assistant';
+    return message.replace(LISTED_VALUES, (chatTypes) => {
+      const types = chatTypes.split(', ').map((type) => toOwnType(type, isAnswer));
+      // Chat has no images in results; they are moved to a message.
+      return [...types, ...(field === 'output' ? ['input_image'] : [])].join(', ');
+    });
   }
 
   private toOwn(path: string): string {
@@ -113,6 +129,19 @@ export class RequestPaths {
 function indexOfFunction(tools: unknown, nth: number): number {
   const indexes = (Array.isArray(tools) ? tools : []).flatMap((tool, index) => (isIgnored(tool) ? [] : index));
   return indexes[nth] ?? nth;
+}
+
+function toOwnType(chatType: string, isAnswer: boolean): string {
+  switch (chatType) {
+    case 'text':
+      return isAnswer ? 'output_text' : 'input_text';
+    case 'image_url':
+      return 'input_image';
+    case 'file':
+      return 'input_file';
+    default:
+      return chatType;
+  }
 }
 
 function flatten(inPart: string, type: unknown): string {

@@ -231,6 +231,30 @@ describe('chat validation errors are reported with paths of the request', () => 
     expect(refused.message).not.toContain('messages[');
   });
 
+  it.each<[string, object, string]>([
+    ['a user', { role: 'user' }, 'input_text, input_image, input_audio, input_file'],
+    ['a developer', { role: 'developer' }, 'input_text'],
+    ['an assistant', { role: 'assistant' }, 'output_text, refusal'],
+  ])('an unknown type of a part of %s message is refused with the types of this format', (_role, message, types) => {
+    const param = 'input[0].content[1].type';
+    const content = [{ type: 'text', text: 'a' }, { type: 'video' }];
+    expect(refusal({ input: [{ ...message, content }, user] })).toMatchObject({
+      param,
+      message: `${param} must be one of the following values: ${types}`,
+    });
+  });
+
+  it.each([[{ type: 'input_text', text: 'a' }], [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }]])(
+    'an unknown type of a part of a result is refused with the types of this format, after %j',
+    (part) => {
+      const param = 'input[2].output[1].type';
+      expect(refusal({ input: [user, call('1'), result('1', [part, { type: 'input_file' }])] })).toMatchObject({
+        param,
+        message: `${param} must be one of the following values: input_text, input_image`,
+      });
+    },
+  );
+
   it('provider errors are reported with paths of the request', () => {
     const { paths } = toChatRequest({
       model: 'mock/chat-1',
