@@ -28,7 +28,7 @@ export function readField(fields: Fields, name: string, kind: FieldKind, path = 
     case 'number':
       return readNumber(text);
     case 'boolean':
-      return text === 'true' ? true : text === 'false' ? false : text;
+      return readBoolean(text);
     case 'text':
       return text;
   }
@@ -69,6 +69,12 @@ function only(values: readonly string[], path: string): string {
 
 function readNumber(text: string): number | string {
   return /^-?\d{1,30}(\.\d{1,30})?(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : text;
+}
+
+/** In any case: some clients send a boolean as their language writes it, such as Python's `True`. */
+function readBoolean(text: string): boolean | string {
+  const lower = text.toLowerCase();
+  return lower === 'true' ? true : lower === 'false' ? false : text;
 }
 
 function readJson(path: string, text: string): unknown {

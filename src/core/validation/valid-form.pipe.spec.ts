@@ -110,6 +110,14 @@ describe('ValidForm', () => {
     });
   });
 
+  it.each([
+    ['True', true],
+    ['False', false],
+    ['TRUE', true],
+  ])('parses the boolean "%s" in the case that the client writes it', (stream, parsed) => {
+    expect(read({ prompt: 'a', stream })).toEqual({ prompt: 'a', stream: parsed });
+  });
+
   it('ignores undeclared fields, also repeated ones', () => {
     expect(read({ prompt: 'a', extra: ['b', 'c'], constructor: 'd' })).toEqual({ prompt: 'a' });
   });
