@@ -82,14 +82,13 @@ class ImageInference implements UnaryInference<MadeImages> {
 
   async deliver({ images, outputBytes }: MadeImages): Promise<void> {
     const { principal, context } = this.input;
-    this.parts.memory.add(outputBytes, principal.organizationId, requireMemory(context));
+    const { organizationId } = principal;
     // Set before URLs are signed, so that they do not expire earlier than `refresh` assumes.
     this.createdSeconds = Math.floor(this.parts.clock.now() / 1000);
-    this.items = await this.parts.delivery.deliver(images, this.order.responseFormat, {
-      organizationId: principal.organizationId,
-      id: context.id,
-      trace: context.trace,
-    });
+    const owner = { organizationId, id: context.id, trace: context.trace };
+    this.items = await this.parts.memory.during(outputBytes, organizationId, requireMemory(context), () =>
+      this.parts.delivery.deliver(images, this.order.responseFormat, owner),
+    );
   }
 
   estimateUsage(_outputBytes: number, servedBy: CatalogModel): UsageVector {

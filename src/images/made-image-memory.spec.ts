@@ -9,10 +9,10 @@ describe('the memory of images from providers', () => {
   });
 
   /** Counts an image of a new request, which the returned function ends. */
-  function add(bytes: number, organizationId: string): () => void {
+  async function add(bytes: number, organizationId: string): Promise<() => void> {
     let end = (): void => {};
     const request: RequestMemory = { growBy: () => {}, onEnd: (listener) => (end = listener) };
-    memory.add(bytes, organizationId, request);
+    await memory.during(bytes, organizationId, request, () => Promise.resolve());
     return () => end();
   }
 
@@ -25,19 +25,34 @@ describe('the memory of images from providers', () => {
     }
   };
 
-  it('has room for an organization while as much is free as its images and their base64 take', () => {
-    const end = add(150, 'a');
+  it('has room for an organization while as much is free as its images and their base64 take', async () => {
+    const end = await add(150, 'a');
     expect(answer('a')).toBe('room');
-    add(1, 'a');
+    await add(1, 'a');
     expect(answer('a')).toBe('service_unavailable');
     end();
     expect(answer('a')).toBe('room');
   });
 
-  it('always has room for an organization that holds nothing', () => {
-    add(1_000, 'a');
+  it('always has room for an organization that holds nothing', async () => {
+    await add(1_000, 'a');
     expect(answer('b')).toBe('room');
-    add(1, 'b');
+    await add(1, 'b');
     expect(answer('b')).toBe('service_unavailable');
   });
+
+  it.each(['is stored', 'could not be stored'])(
+    'counts an image until it %s when the memory of its request ends before',
+    async (outcome) => {
+      const ended: RequestMemory = { growBy: () => {}, onEnd: (listener) => listener() };
+      const { promise: stored, resolve, reject } = Promise.withResolvers<void>();
+      const delivered = memory.during(1_000, 'a', ended, () => stored).catch((error: unknown) => error);
+      expect(answer('a')).toBe('service_unavailable');
+      const failure = new Error('no space');
+      if (outcome === 'is stored') resolve();
+      else reject(failure);
+      expect(await delivered).toBe(outcome === 'is stored' ? undefined : failure);
+      expect(answer('a')).toBe('room');
+    },
+  );
 });

@@ -30,10 +30,22 @@ export class MadeImageMemory {
     });
   }
 
-  /** Counts an image until the memory of its request ends. */
-  add(imageBytes: number, organizationId: string, request: RequestMemory): void {
+  /**
+   * Counts images while `deliver` runs, and then until the memory of their request ends. That may end first: without an
+   * idempotency key it does not outlive the connection, but images are still stored.
+   */
+  async during<T>(
+    imageBytes: number,
+    organizationId: string,
+    request: RequestMemory,
+    deliver: () => Promise<T>,
+  ): Promise<T> {
     const bytes = Math.ceil(COPIES * imageBytes);
     this.bytes.take(organizationId, bytes);
-    request.onEnd(() => this.bytes.release(organizationId, bytes));
+    try {
+      return await deliver();
+    } finally {
+      request.onEnd(() => this.bytes.release(organizationId, bytes));
+    }
   }
 }

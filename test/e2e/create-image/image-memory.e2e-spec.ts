@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { renderMetrics } from '../../../src/core/observability/metrics/exposition';
 import { imageUrls } from '../../conformance/media-answers';
@@ -53,4 +56,30 @@ it('an organization whose images fill the memory gets 503 for more before they a
   await until(async () => (await imageBytes()) === 0);
   expect((await served.create()).status).toBe(200);
   expect(await served.gateway.violations()).toEqual([]);
+});
+
+it('counts images that are still being stored after their client has disconnected', async () => {
+  const leaving = new AbortController();
+  let hasLeft: Promise<unknown> = Promise.resolve();
+  const server = served.gateway.app.getHttpServer() as Server;
+  server.once('request', (_request, response) => (hasLeft = once(response, 'close')));
+  const objects = served.gateway.app.get(StoredObjects, { strict: false });
+  const store = objects.store.bind(objects);
+  const counted = Promise.withResolvers<number>();
+  const storing = jest.spyOn(objects, 'store').mockImplementation(async (object) => {
+    leaving.abort();
+    await hasLeft;
+    counted.resolve(await imageBytes());
+    return store(object);
+  });
+  const call = fetch(`${served.gateway.url}/v1/images/generations`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${served.customer.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'local/images', prompt: 'a cat' }),
+    signal: leaving.signal,
+  });
+  await expect(call).rejects.toThrow();
+  expect(await counted.promise).toBe(Math.ceil((PIXEL.length * 7) / 3));
+  storing.mockRestore();
+  await until(async () => (await imageBytes()) === 0);
 });
