@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { IdempotencyModule } from '../auth/idempotency/idempotency.module';
 import { InferenceModule } from '../inference/inference.module';
 import { MediaModule } from '../core/media/media.module';
 import { ModelsModule } from '../models/models.module';
@@ -8,13 +9,12 @@ import { ImageDelivery } from './image-delivery';
 import { ImageMaker } from './image-maker';
 import { ImagesController } from './images.controller';
 import { ImagesService } from './images.service';
-import { MadeImageMemory } from './made-image-memory';
 
 /** Image generation and image edits. */
 @Module({
-  imports: [InferenceModule, MediaModule, ModelsModule, OutboundModule, StorageModule],
+  imports: [IdempotencyModule, InferenceModule, MediaModule, ModelsModule, OutboundModule, StorageModule],
   controllers: [ImagesController],
-  providers: [ImageDelivery, ImageMaker, ImagesService, MadeImageMemory],
+  providers: [ImageDelivery, ImageMaker, ImagesService],
   exports: [ImagesService],
 })
 export class ImagesModule {}

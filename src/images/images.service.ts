@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { StoredResponse } from '../auth/idempotency/idempotency.service';
 import type { StoredContent } from '../auth/idempotency/replayed-response';
+import { ResponseMemory } from '../core/http/response-memory';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Answer } from '../core/http/answer';
 import { EditMasks, type MaskColor } from '../core/media/edit-masks';
@@ -23,7 +24,6 @@ import type { ImageEditRequestDto, ImageRequestDto } from './dto/image-request.d
 import { ImageDelivery } from './image-delivery';
 import type { ImageEdit } from './image-edit.pipe';
 import { ImageMaker, type MadeImages } from './image-maker';
-import { MadeImageMemory } from './made-image-memory';
 import {
   assertSupported,
   estimateImages,
@@ -41,7 +41,7 @@ export interface ImageParts {
   readonly inputs: ImageInputs;
   readonly masks: EditMasks;
   readonly maker: ImageMaker;
-  readonly memory: MadeImageMemory;
+  readonly memory: ResponseMemory;
   readonly delivery: ImageDelivery;
   readonly clock: Clock;
 }
@@ -83,10 +83,11 @@ class ImageInference implements UnaryInference<MadeImages> {
   async deliver({ images, outputBytes }: MadeImages): Promise<void> {
     const { principal, context } = this.input;
     const { organizationId } = principal;
+    const bytes = outputBytes + base64Bytes(outputBytes);
     // Set before URLs are signed, so that they do not expire earlier than `refresh` assumes.
     this.createdSeconds = Math.floor(this.parts.clock.now() / 1000);
     const owner = { organizationId, id: context.id, trace: context.trace };
-    this.items = await this.parts.memory.during(outputBytes, organizationId, requireMemory(context), () =>
+    this.items = await this.parts.memory.during(bytes, organizationId, requireMemory(context), () =>
       this.parts.delivery.deliver(images, this.order.responseFormat, owner),
     );
   }
@@ -100,7 +101,11 @@ class ImageInference implements UnaryInference<MadeImages> {
   }
 
   refresh(stored: StoredResponse): Promise<StoredContent> {
-    return this.parts.delivery.refresh(stored, this.order.responseFormat);
+    const { principal, context } = this.input;
+    const bytes = this.order.responseFormat === 'b64_json' ? base64Bytes(stored.body.length) : 0;
+    return this.parts.memory.during(bytes, principal.organizationId, requireMemory(context), () =>
+      this.parts.delivery.refresh(stored, this.order.responseFormat),
+    );
   }
 
   /** A mask that only a fallback cannot use is refused when the fallback is called. */
@@ -147,7 +152,7 @@ export class ImagesService {
     inputs: ImageInputs,
     masks: EditMasks,
     maker: ImageMaker,
-    memory: MadeImageMemory,
+    memory: ResponseMemory,
     delivery: ImageDelivery,
     @Inject(CLOCK) clock: Clock,
   ) {
@@ -251,6 +256,11 @@ export class ImagesService {
     }
     return returnsUrls;
   }
+}
+
+/** The memory that base64 takes. */
+function base64Bytes(bytes: number): number {
+  return Math.ceil((4 / 3) * bytes);
 }
 
 /** Whether a deployment of a fallback model supports the order and has a price for it. */

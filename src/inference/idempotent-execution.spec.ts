@@ -23,7 +23,7 @@ function setUp(
   const steps: string[] = [];
   const [looking, admitting] = [lookUps.values(), admissions.values()];
   const idempotency = {
-    lookUp: async (_organizationId: string, _claim: unknown, claimLost = false) => {
+    lookUp: async (_organizationId: string, _claim: unknown, _request: unknown, claimLost = false) => {
       steps.push(claimLost ? 'look up after a loss' : 'look up');
       return looking.next().value ?? null;
     },

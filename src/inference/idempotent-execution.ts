@@ -5,7 +5,7 @@ import { type ResponseBytes, type ResponseRecording, ResponseStore } from '../au
 import { KeyClaimedError, type StoreAnswer } from '../billing/ledger/money.types';
 import type { IdempotencyClaim } from '../core/types/idempotency';
 import { MultipartForm } from '../core/types/multipart-form';
-import type { ClientConnection } from '../core/types/request-context';
+import { type ClientConnection, requireMemory } from '../core/types/request-context';
 import { inStep, type StepFacts } from '../core/types/trace';
 import { ProviderError } from '../providers/contract/provider-error';
 import type { InferenceInput, RenderedAnswer } from './inference.types';
@@ -38,7 +38,7 @@ export class IdempotentExecution {
 
   /**
    * Admits the request, or returns its stored response, which needs no provider, rate limit or hold.
-   * @throws GatewayError `idempotency_conflict`; the codes of {@link RequestAdmission.admit}
+   * @throws GatewayError `idempotency_conflict`; `service_unavailable` while the organization is being sent too much; the codes of {@link RequestAdmission.admit}
    */
   admitOrReplay(input: InferenceInput): Promise<RequestReservation | StoredResponse> {
     const claim = claimOf(input);
@@ -83,8 +83,9 @@ export class IdempotentExecution {
   ): Promise<RequestReservation | StoredResponse> {
     const { organizationId } = input.principal;
     const { trace } = input.context;
+    const memory = requireMemory(input.context);
     const lookUp = (claimLost: boolean) =>
-      inStep(trace, 'idempotency', () => this.idempotency.lookUp(organizationId, claim, claimLost), KEY_FACTS);
+      inStep(trace, 'idempotency', () => this.idempotency.lookUp(organizationId, claim, memory, claimLost), KEY_FACTS);
     let stored = await lookUp(false);
     for (let attempt = 1; stored === null; attempt++) {
       try {

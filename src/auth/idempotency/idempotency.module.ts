@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ResponseMemory } from '../../core/http/response-memory';
 import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { IdempotencyService } from './idempotency.service';
 import { IdempotencySweeperService } from './idempotency-sweeper.service';
@@ -14,8 +15,9 @@ import { DEFAULT_IDEMPOTENCY_OPTIONS, IDEMPOTENCY_OPTIONS, ResponseStore } from 
     ResponseStore,
     IdempotencyService,
     IdempotencySweeperService,
+    ResponseMemory,
     { provide: IDEMPOTENCY_OPTIONS, useFactory: () => ({ ...DEFAULT_IDEMPOTENCY_OPTIONS }) },
   ],
-  exports: [ResponseStore, IdempotencyService],
+  exports: [ResponseStore, IdempotencyService, ResponseMemory],
 })
 export class IdempotencyModule {}

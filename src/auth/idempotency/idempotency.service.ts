@@ -1,8 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { ResponseMemory } from '../../core/http/response-memory';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import type { IdempotencyClaim } from '../../core/types/idempotency';
+import type { RequestMemory } from '../../core/types/request-context';
 import { withinDatabaseTime } from '../../core/database/in-time';
 
 /** Number of recent samples per operation. */
@@ -60,7 +62,8 @@ interface RecordRow {
   readonly headers: Record<string, string>;
   readonly charged_micro: string;
   readonly reservation_id: string;
-  readonly body_stored: boolean;
+  /** `null`: the body is not stored. */
+  readonly body_bytes: string | null;
 }
 
 interface BodyRow {
@@ -84,13 +87,14 @@ const IS_KNOWN = `
  */
 const LOOK_UP = `
   SELECT d.fingerprint = decode($4, 'hex') AS is_same, d.state, d.status, d.content_type, d.headers, d.charged_micro,
-         d.reservation_id, d.body_stored,
+         d.reservation_id, b.bytes AS body_bytes,
          d.state = 'in_progress'
            AND (r.expires_at <= clock_timestamp()
                 OR COALESCE(g.heartbeat_at, r.created_at) < clock_timestamp() - interval '20 seconds') AS abandoned
     FROM idempotency_record d
     LEFT JOIN hold r ON d.state = 'in_progress' AND r.organization_id = d.organization_id AND r.id = d.reservation_id
     LEFT JOIN gateway_instance g ON g.id = r.owner
+    LEFT JOIN idempotency_body b ON d.body_stored AND b.organization_id = d.organization_id AND b.reservation_id = d.reservation_id
    WHERE d.organization_id = $1 AND d.operation = $2 AND d.key = $3
      AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())`;
 
@@ -99,6 +103,9 @@ const PIECE_BYTES = 4 * 1_048_576;
 const READ_BODY = `
   SELECT substring(head FROM $3::integer + 1 FOR ${PIECE_BYTES}) AS piece, octet_length(head) AS head_bytes, tail
     FROM idempotency_body WHERE organization_id = $1 AND reservation_id = $2`;
+
+/** The memory of shorter responses is not counted: as many as there are requests at a time take little. */
+const SMALL_BYTES = 65_536;
 
 /** Looks up idempotency keys: a retry gets the stored response, or an error that says why there is none. */
 @Injectable()
@@ -109,18 +116,25 @@ export class IdempotencyService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly metrics: Metrics,
+    private readonly memory: ResponseMemory,
   ) {}
 
   /**
    * The stored response of this key; `null` when the key is free, or its owner has died and the key can be taken over.
+   * @param request whose memory a long response takes
    * @param claimLost the key was just found in use: then a dead owner's key is not free either, until the sweep
    * @throws GatewayError `idempotency_conflict`: with `retry_after` while the first request runs, without when the key
    *   was used for another body or the response was not stored (`details.reason`: `response_not_stored`);
-   * `service_unavailable` when the database does not answer
+   * `service_unavailable` when the database does not answer, or the organization is being sent too much already
    */
-  async lookUp(organizationId: string, claim: IdempotencyClaim, claimLost = false): Promise<StoredResponse | null> {
+  async lookUp(
+    organizationId: string,
+    claim: IdempotencyClaim,
+    request: RequestMemory,
+    claimLost = false,
+  ): Promise<StoredResponse | null> {
     try {
-      const stored = await this.lookUpStored(organizationId, claim, claimLost);
+      const stored = await this.lookUpStored(organizationId, claim, request, claimLost);
       this.metrics.idempotency.of(stored === null ? 'claimed' : 'replayed').inc();
       return stored;
     } catch (error) {
@@ -134,6 +148,7 @@ export class IdempotencyService {
   private async lookUpStored(
     organizationId: string,
     claim: IdempotencyClaim,
+    request: RequestMemory,
     claimLost: boolean,
   ): Promise<StoredResponse | null> {
     const record = await this.find(organizationId, claim);
@@ -144,7 +159,7 @@ export class IdempotencyService {
     }
     if (record.state === 'in_progress') throw this.inProgress(claim.operation);
     if (record.status >= 500) return { status: record.status, headers: record.headers, body: Buffer.alloc(0) };
-    const body = record.body_stored ? await this.readBody(organizationId, record) : null;
+    const body = await this.readWithinMemory(organizationId, record, request);
     if (body === null) throw notStored();
     return { status: record.status, headers: { ...record.headers, 'content-type': record.content_type }, body };
   }
@@ -173,6 +188,19 @@ export class IdempotencyService {
     if (known.length === 0) return undefined;
     const [record] = await this.dataSource.query<RecordRow[]>(LOOK_UP, [organizationId, operation, key, fingerprint]);
     return record;
+  }
+
+  private readWithinMemory(
+    organizationId: string,
+    record: RecordRow,
+    request: RequestMemory,
+  ): Promise<Buffer | null> | null {
+    if (record.body_bytes === null) return null;
+    const bytes = Number(record.body_bytes);
+    const read = (): Promise<Buffer | null> => this.readBody(organizationId, record);
+    if (bytes <= SMALL_BYTES) return read();
+    this.memory.assertRoom(organizationId);
+    return this.memory.during(bytes, organizationId, request, read);
   }
 
   /** The complete response; `null`: it has just expired. */

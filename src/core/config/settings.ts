@@ -51,7 +51,7 @@ export const SETTINGS = z.object({
   MAX_BUFFERED_BYTES: integer(1_024, 68_719_476_736)
     .default(134_217_728)
     .describe(
-      'Memory for request bodies and images fetched for them, at most 3/4 per organization; beyond it: 503. As much again for images of providers, and for those of jobs',
+      'Memory for request bodies and images fetched for them, at most 3/4 per organization; beyond it: 503. As much again for images and replays, and for images of jobs',
     ),
   OVERLOAD_CONCURRENCY: integer(0, 1_000_000)
     .default(2_048)

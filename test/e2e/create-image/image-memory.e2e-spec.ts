@@ -4,6 +4,7 @@ import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { renderMetrics } from '../../../src/core/observability/metrics/exposition';
 import { imageUrls } from '../../conformance/media-answers';
+import type { CallReply } from '../../harness/gateway';
 import { PIXEL, PublicHost, respondWith } from '../../harness/public-host';
 import { until } from '../idempotency/keyed-gateway';
 import { ImageGateway } from './image-gateway';
@@ -24,20 +25,33 @@ afterAll(async () => {
   await vendor.stop();
 });
 
-async function imageBytes(): Promise<number> {
+async function responseBytes(): Promise<number> {
   const metrics = served.gateway.app.get(Metrics, { strict: false });
   await metrics.refresh();
-  return Number(/^gateway_image_bytes (\d+)$/m.exec(await renderMetrics(metrics.registry))?.[1]);
+  return Number(/^gateway_response_bytes (\d+)$/m.exec(await renderMetrics(metrics.registry))?.[1]);
+}
+
+/** Requests inline images, and does not read the response beyond its headers. */
+function createUnread(
+  body: object = {},
+  { signal, key }: { signal?: AbortSignal; key?: string } = {},
+): Promise<Response> {
+  return fetch(`${served.gateway.url}/v1/images/generations`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${served.customer.key}`,
+      'content-type': 'application/json',
+      ...(key !== undefined && { 'idempotency-key': key }),
+    },
+    body: JSON.stringify({ model: 'local/images', prompt: 'a cat', response_format: 'b64_json', ...body }),
+    signal,
+  });
 }
 
 it('an organization whose images fill the memory gets 503 for more before they are made, until its response is read', async () => {
   vendor.answer = (response) => respondWith(response, LARGE);
-  const slow = await fetch(`${served.gateway.url}/v1/images/generations`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${served.customer.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'local/images', prompt: 'a cat', response_format: 'b64_json' }),
-  });
-  expect([slow.status, await imageBytes()]).toEqual([200, Math.ceil((LARGE.length * 7) / 3)]);
+  const slow = await createUnread();
+  expect([slow.status, await responseBytes()]).toEqual([200, Math.ceil((LARGE.length * 7) / 3)]);
   vendor.answer = (response) => respondWith(response, PIXEL);
 
   const asked = served.upstream.received.length;
@@ -53,7 +67,7 @@ it('an organization whose images fill the memory gets 503 for more before they a
   expect((await served.create({}, {}, other.key)).status).toBe(200);
 
   await slow.arrayBuffer();
-  await until(async () => (await imageBytes()) === 0);
+  await until(async () => (await responseBytes()) === 0);
   expect((await served.create()).status).toBe(200);
   expect(await served.gateway.violations()).toEqual([]);
 });
@@ -69,17 +83,37 @@ it('counts images that are still being stored after their client has disconnecte
   const storing = jest.spyOn(objects, 'store').mockImplementation(async (object) => {
     leaving.abort();
     await hasLeft;
-    counted.resolve(await imageBytes());
+    counted.resolve(await responseBytes());
     return store(object);
   });
-  const call = fetch(`${served.gateway.url}/v1/images/generations`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${served.customer.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'local/images', prompt: 'a cat' }),
-    signal: leaving.signal,
-  });
+  const call = createUnread({ response_format: 'url' }, { signal: leaving.signal });
   await expect(call).rejects.toThrow();
   expect(await counted.promise).toBe(Math.ceil((PIXEL.length * 7) / 3));
   storing.mockRestore();
-  await until(async () => (await imageBytes()) === 0);
+  await until(async () => (await responseBytes()) === 0);
 });
+
+it('an organization whose replays fill the memory gets 503 for more of them until one is read, but short replays', async () => {
+  const keyed = (key: string): Promise<CallReply> => served.create({}, { 'idempotency-key': key });
+  await keyed('short');
+  vendor.answer = (response) => respondWith(response, LARGE);
+  const first = await keyed('long');
+  await until(async () => (await responseBytes()) === 0);
+
+  const slow = await createUnread({}, { key: 'long' });
+  expect([slow.status, slow.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+  expect(await responseBytes()).toBeGreaterThan((LARGE.length * 7) / 3);
+  const refused = await keyed('long');
+  expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([
+    503,
+    'service_unavailable',
+    '1',
+  ]);
+  const short = await keyed('short');
+  expect([short.status, short.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+
+  expect(Buffer.from(await slow.arrayBuffer()).equals(first.bytes)).toBe(true);
+  await until(async () => (await responseBytes()) === 0);
+  expect((await keyed('long')).bytes.equals(first.bytes)).toBe(true);
+  expect(await served.gateway.violations()).toEqual([]);
+}, 60_000);

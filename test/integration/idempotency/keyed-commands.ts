@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
+import { ResponseMemory } from '../../../src/core/http/response-memory';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
+import type { RequestMemory } from '../../../src/core/types/request-context';
 import type { FinishCommand, ReserveCommand } from '../../../src/billing/ledger/money.types';
 import type { IdempotencyClaim, IdempotencyCompletion } from '../../../src/core/types/idempotency';
 import { reserveCommand, type Account } from '../billing/money-engine';
@@ -23,6 +26,13 @@ export const COMPLETION: IdempotencyCompletion = {
 
 export function completing(command: FinishCommand, completion = COMPLETION): FinishCommand {
   return { ...command, completion };
+}
+
+/** The memory of a request that is over. */
+export const REQUEST_MEMORY: RequestMemory = { growBy: () => {}, onEnd: (listener) => listener() };
+
+export function responseMemory(): ResponseMemory {
+  return new ResponseMemory({ http: { maxBufferedBytes: 134_217_728 } as never }, new Metrics());
 }
 
 export interface RecordRow {

@@ -15,7 +15,7 @@ import {
   type Account,
   type MoneyEngine,
 } from '../billing/money-engine';
-import { claimOf, COMPLETION, keyedCommand, recordsOf } from './keyed-commands';
+import { claimOf, COMPLETION, keyedCommand, recordsOf, REQUEST_MEMORY, responseMemory } from './keyed-commands';
 
 let database: TestDatabase;
 let wire: FaultProxy;
@@ -86,7 +86,8 @@ it('a stream that was delivered is charged later, together with its copy', async
   wire.heal();
   expect(await ended(command.reservationId)).toBe('settled');
   expect(await recordsOf(observer, account)).toMatchObject([{ state: 'completed', charged_micro: '70' }]);
-  const replay = await new IdempotencyService(dataSource, new Metrics()).lookUp(account.organizationId, claimOf('key'));
+  const service = new IdempotencyService(dataSource, new Metrics(), responseMemory());
+  const replay = await service.lookUp(account.organizationId, claimOf('key'), REQUEST_MEMORY);
   expect(replay?.body.toString()).toBe('{"cost":70}');
 });
 

@@ -21,7 +21,7 @@ import {
   type Account,
   type MoneyEngine,
 } from '../billing/money-engine';
-import { claimOf, COMPLETION, completing, keyedCommand } from './keyed-commands';
+import { claimOf, COMPLETION, completing, keyedCommand, REQUEST_MEMORY, responseMemory } from './keyed-commands';
 
 Logger.overrideLogger(false);
 
@@ -46,7 +46,7 @@ afterAll(async () => {
 
 const storeWith = (options: Partial<IdempotencyOptions> = {}, source = dataSource) =>
   new ResponseStore(source, { ...DEFAULT_IDEMPOTENCY_OPTIONS, ...options });
-const service = () => new IdempotencyService(dataSource, new Metrics());
+const service = () => new IdempotencyService(dataSource, new Metrics(), responseMemory());
 const sweep = () => new IdempotencySweeperService(dataSource).sweep();
 
 /** A request that was answered and charged; `body` around the gap for the charge. */
@@ -57,7 +57,7 @@ async function answer(key: string, head: ResponseBytes, tail: string | null, sto
   await engine.reservations.finish(completing(settleCommand(command, 42n), { ...COMPLETION, bodyStored }));
   return command.reservationId;
 }
-const lookUp = (key: string) => service().lookUp(account.organizationId, claimOf(key));
+const lookUp = (key: string) => service().lookUp(account.organizationId, claimOf(key), REQUEST_MEMORY);
 
 /** The stored bytes, and the value of the counter. */
 async function stored(): Promise<{ bodies: number; bytes: number; counted: number }> {
@@ -262,7 +262,11 @@ it('refuses to guess when the database does not answer', async () => {
   await gone.initialize();
   await gone.destroy();
   await expect(
-    new IdempotencyService(gone, new Metrics()).lookUp(account.organizationId, claimOf('key')),
+    new IdempotencyService(gone, new Metrics(), responseMemory()).lookUp(
+      account.organizationId,
+      claimOf('key'),
+      REQUEST_MEMORY,
+    ),
   ).rejects.toMatchObject({
     code: 'service_unavailable',
     retryAfterSeconds: 1,

@@ -238,9 +238,9 @@ export class Metrics extends MetricRegistry {
   );
   readonly eventLoopDelay = this.gauge('event_loop_delay_seconds', 'Delay of timers in the last 10 s', ['quantile']);
   readonly bodyBytes = this.gauge('body_bytes', 'Memory of all request bodies; the limit is MAX_BUFFERED_BYTES', []);
-  readonly imageBytes = this.gauge(
-    'image_bytes',
-    'Memory of images from providers until their responses are sent; the limit is MAX_BUFFERED_BYTES',
+  readonly responseBytes = this.gauge(
+    'response_bytes',
+    'Memory of images from providers and of replays until they are sent; the limit is MAX_BUFFERED_BYTES',
     [],
   );
   readonly overloadRejections = this.counter('overload_rejections_total', 'Requests refused because of overload', []);

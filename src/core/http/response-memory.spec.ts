@@ -1,14 +1,14 @@
-import { Metrics } from '../core/observability/metrics/catalogue';
-import type { RequestMemory } from '../core/types/request-context';
-import { MadeImageMemory } from './made-image-memory';
+import { Metrics } from '../observability/metrics/catalogue';
+import type { RequestMemory } from '../types/request-context';
+import { ResponseMemory } from './response-memory';
 
-describe('the memory of images from providers', () => {
-  let memory: MadeImageMemory;
+describe('the memory of responses', () => {
+  let memory: ResponseMemory;
   beforeEach(() => {
-    memory = new MadeImageMemory({ http: { maxBufferedBytes: 700 } as never }, new Metrics());
+    memory = new ResponseMemory({ http: { maxBufferedBytes: 300 } as never }, new Metrics());
   });
 
-  /** Counts an image of a new request, which the returned function ends. */
+  /** Counts the response of a new request, which the returned function ends. */
   async function add(bytes: number, organizationId: string): Promise<() => void> {
     let end = (): void => {};
     const request: RequestMemory = { growBy: () => {}, onEnd: (listener) => (end = listener) };
@@ -25,7 +25,7 @@ describe('the memory of images from providers', () => {
     }
   };
 
-  it('has room for an organization while as much is free as its images and their base64 take', async () => {
+  it('has room for an organization while as much is free as its responses take', async () => {
     const end = await add(150, 'a');
     expect(answer('a')).toBe('room');
     await add(1, 'a');
@@ -42,7 +42,7 @@ describe('the memory of images from providers', () => {
   });
 
   it.each(['is stored', 'could not be stored'])(
-    'counts an image until it %s when the memory of its request ends before',
+    'counts a response until its image %s when the memory of its request ends before',
     async (outcome) => {
       const ended: RequestMemory = { growBy: () => {}, onEnd: (listener) => listener() };
       const { promise: stored, resolve, reject } = Promise.withResolvers<void>();
