@@ -38,7 +38,8 @@ export class IdempotentExecution {
 
   /**
    * Admits the request, or returns its stored response, which needs no provider, rate limit or hold.
-   * @throws GatewayError `idempotency_conflict`; `service_unavailable` while the organization is being sent too much; the codes of {@link RequestAdmission.admit}
+   * @throws GatewayError `idempotency_conflict`; `service_unavailable` while the organization is being sent too much; the
+   *   codes of {@link RequestAdmission.admit}
    */
   admitOrReplay(input: InferenceInput): Promise<RequestReservation | StoredResponse> {
     const claim = claimOf(input);

@@ -94,7 +94,8 @@ const LOOK_UP = `
     FROM idempotency_record d
     LEFT JOIN hold r ON d.state = 'in_progress' AND r.organization_id = d.organization_id AND r.id = d.reservation_id
     LEFT JOIN gateway_instance g ON g.id = r.owner
-    LEFT JOIN idempotency_body b ON d.body_stored AND b.organization_id = d.organization_id AND b.reservation_id = d.reservation_id
+    LEFT JOIN idempotency_body b
+      ON d.body_stored AND b.organization_id = d.organization_id AND b.reservation_id = d.reservation_id
    WHERE d.organization_id = $1 AND d.operation = $2 AND d.key = $3
      AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())`;
 
