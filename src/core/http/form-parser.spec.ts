@@ -59,6 +59,15 @@ describe('a form', () => {
     ]);
   });
 
+  it.each([
+    ['ISO-8859-1', Buffer.from('Käse', 'latin1')],
+    ['"iso-8859-1"', Buffer.from('Käse', 'latin1')],
+    ['UTF-8', Buffer.from('Käse')],
+  ])('reads text in the charset %s that its part declares', (charset, content) => {
+    const header = `Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain; charset=${charset}`;
+    expect([...parse(form(part(header, content))).fields]).toEqual([['a', ['Käse']]]);
+  });
+
   it('is parsed the same for any chunking', () => {
     const body = form(field('prompt', `\r\n--${BOUNDARY.slice(0, -1)}\r\n\r\n-`), file('image[]', '\r\n--\r\n--b0un'));
     const whole = contentOf(parse(body));

@@ -13,6 +13,10 @@ const MAX_TEXT_BYTES = 64 * 1024;
 /** 32,000 characters of four bytes each. */
 const MAX_PROMPT_BYTES = 128_000;
 
+/** ISO-8859-1 is what Apache's HttpClient declares for a text by default. */
+const LATIN1 = 'iso-8859-1';
+const CHARSETS: ReadonlySet<string | null> = new Set([null, 'utf-8', 'us-ascii', LATIN1]);
+
 const CRLF = Buffer.from('\r\n');
 const BLANK_LINE = Buffer.from('\r\n\r\n');
 const DASH = 0x2d;
@@ -145,8 +149,8 @@ export class FormParser {
       throw refused(limit === 1 ? `${name} must be one file.` : `${name} must be at most ${limit} files.`, name);
     }
     if (named) throw refused(`${name} is not a file that this endpoint takes.`, name);
-    if (charset === null || charset === 'utf-8' || charset === 'us-ascii') return false;
-    throw refused(`${name} must be text in UTF-8.`, name);
+    if (CHARSETS.has(charset)) return false;
+    throw refused(`${name} must be text in UTF-8 or ISO-8859-1.`, name);
   }
 
   private readContent(body: Buffer): boolean {
@@ -175,9 +179,11 @@ export class FormParser {
       return;
     }
     const bytes = body.subarray(start, end);
-    if (!isUtf8(bytes) || bytes.includes(0))
-      throw refused(`${part.name} must be text in UTF-8 without NUL.`, part.name);
-    const text = bytes.toString('utf8');
+    const isLatin1 = part.charset === LATIN1;
+    if (!(isLatin1 || isUtf8(bytes)) || bytes.includes(0)) {
+      throw refused(`${part.name} must be text in ${isLatin1 ? 'ISO-8859-1' : 'UTF-8'} without NUL.`, part.name);
+    }
+    const text = bytes.toString(isLatin1 ? 'latin1' : 'utf8');
     const values = this.fields.get(part.name);
     if (values === undefined) this.fields.set(part.name, [text]);
     else values.push(text);
