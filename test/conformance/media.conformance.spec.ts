@@ -211,9 +211,11 @@ describe.each(withMedia)('provider %s with its upstream', (_id, subject) => {
       held.upstream.answer = answer.silence;
       const deadlines = { connectMs: 5_000, firstTokenMs: 50, idleMs: 5_000, totalMs: 20_000 };
       const { code, options } = await providerErrorOf(use({ deadlines }));
-      expect([code, options.phase]).toEqual(['provider_timeout', 'headers']);
+      expect(code).toBe('provider_timeout');
+      const calls = held.upstream.received.length;
       // None: on a stalled machine the limit can expire before the request is sent.
-      expect(held.upstream.received.length).toBeLessThanOrEqual(1);
+      expect(calls === 0 ? ['connect', 'headers'] : ['headers']).toContain(options.phase);
+      expect(calls).toBeLessThanOrEqual(1);
     });
 
     it.each(Object.entries(broken))('refuses %s', async (_name, fault) => {
