@@ -1,8 +1,6 @@
 /** Start and end of the long-running processes: signals, exit codes, error output. */
 import { setFlagsFromString } from 'node:v8';
-import { ConfigurationError } from './core/config/load-config';
-import { DataDirectoryInUseError } from './core/embedded/services-file';
-import { CatalogError } from './models/load-catalog';
+import { describeFailure } from './describe-failure';
 
 /**
  * Once many objects of a hot call site survived, as they do while requests are slow, V8 allocates all later ones in old
@@ -37,12 +35,4 @@ function waitForStopSignal(): Promise<string> {
     };
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, receive);
   });
-}
-
-/** Operator errors are printed without a stack. */
-function describeFailure(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const ours = [ConfigurationError, CatalogError, DataDirectoryInUseError].some((kind) => error instanceof kind);
-  // For a port in use or an unreachable server the system message is enough.
-  return ours || 'syscall' in error ? error.message : (error.stack ?? error.message);
 }

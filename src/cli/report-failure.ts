@@ -1,9 +1,7 @@
 import { CommanderError } from 'commander';
 import { GatewayError } from '../core/errors/gateway-error';
 import { ConfigurationError } from '../core/config/load-config';
-import { driverErrorOf, isPermanentDatabaseError } from '../core/database/driver-error';
-import { OldDatabaseError } from '../core/database/migration-files';
-import { CatalogError } from '../models/load-catalog';
+import { describeFailure } from '../describe-failure';
 import { CliError } from './cli-context';
 
 const EXIT_FAILURE = 1;
@@ -16,9 +14,6 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   requests_per_minute: '--rpm',
   tokens_per_minute: '--tpm',
 };
-
-/** Errors whose message says what to do; others are printed with their stack. */
-const MESSAGE_SUFFICES = [CliError, ConfigurationError, CatalogError, OldDatabaseError];
 
 /**
  * Writes the error to standard error.
@@ -36,19 +31,10 @@ function describe(error: unknown): string {
   if (error instanceof GatewayError) {
     return error.param === undefined ? error.message : `option '${toOptionName(error.param)}': ${error.message}`;
   }
-  if (MESSAGE_SUFFICES.some((type) => error instanceof type)) return (error as Error).message;
-  if (error instanceof AggregateError) return error.errors.map(describe).join('; ');
-  const cause = driverErrorOf(error);
-  if (isPermanentDatabaseError(cause)) return `The database rejected the statement: ${(cause as Error).message}`;
-  if (isConnectionError(error)) return `Cannot reach a server: ${error.message}`;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return error instanceof CliError ? error.message : describeFailure(error);
 }
 
 function toOptionName(param: string): string {
   const name = param.replace(/\[.*$/, '');
   return OPTION_NAMES[name] ?? `--${name.replaceAll('_', '-')}`;
-}
-
-function isConnectionError(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && 'syscall' in error;
 }

@@ -79,6 +79,18 @@ describe('a gateway with invalid settings', () => {
     expect(log).toContain(`ECONNREFUSED 127.0.0.1:${port}`);
     expect(log).not.toContain(SECRET);
   });
+
+  it('exits with 1 and says in one line why PostgreSQL refuses the connection', async () => {
+    const database = await createEmptyTestDatabase();
+    try {
+      const log = await refusal({ DATABASE_URL: `${database.url}_missing`, REDIS_URL: createTestRedis().url });
+      expect(log).toMatch(
+        /^Cannot connect to PostgreSQL: database ".+_missing" does not exist\. Check DATABASE_URL .+\n$/,
+      );
+    } finally {
+      await database.drop();
+    }
+  });
 });
 
 describe('a separate worker', () => {

@@ -309,6 +309,25 @@ describe('the command line', () => {
       alone.close();
     });
 
+    it('says in one line that PostgreSQL refuses the connection', async () => {
+      const refused = createCli(serverSettings(`${database.url}_missing`));
+      const { exitCode, stderr } = await refused.run('org', 'list');
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 1,
+        stderr: expect.stringMatching(/^error: Cannot connect to PostgreSQL: .+_missing" does not exist.+\n$/),
+      });
+      refused.close();
+    });
+
+    it('says that a file cannot be written, and nothing about servers', async () => {
+      const file = join(mkdtempSync(join(tmpdir(), 'gateway-cli-')), 'file');
+      writeFileSync(file, '');
+      const embedded = createCli({ DATA_DIR: file });
+      const { exitCode, stderr } = await embedded.run('org', 'list');
+      expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/^error: E[A-Z]+: .+\n$/) });
+      embedded.close();
+    });
+
     it('makes the change without Redis, and warns that others learn of it late', async () => {
       const { id: organization } = await createOrganization();
       const deaf = createCli({ DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1', API_KEY_PEPPER: PEPPER });

@@ -1,0 +1,33 @@
+import { ConfigurationError } from './core/config/load-config';
+import { isDatabaseUnavailable } from './core/database/database-outage';
+import { driverErrorOf, isPermanentDatabaseError } from './core/database/driver-error';
+import { OldDatabaseError } from './core/database/migration-files';
+import { DatabaseConnectionError } from './core/database/once-reachable';
+import { DataDirectoryInUseError } from './core/embedded/services-file';
+import { CatalogError } from './models/load-catalog';
+
+/** Errors whose message says what to do. */
+const MESSAGE_SUFFICES = [
+  ConfigurationError,
+  CatalogError,
+  DataDirectoryInUseError,
+  DatabaseConnectionError,
+  OldDatabaseError,
+];
+/** System calls that fail when a server cannot be reached; others are about a port of this process or about a file. */
+const CONNECTING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo']);
+
+/** What ended a process or a command, for operators: with a stack only when it is a fault of the program. */
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (MESSAGE_SUFFICES.some((type) => error instanceof type)) return error.message;
+  if (error instanceof AggregateError) return error.errors.map(describeFailure).join('; ');
+  // For a port in use or a file that cannot be written the system message is enough.
+  if ('syscall' in error) {
+    return CONNECTING.has(error.syscall) ? `Cannot reach a server: ${error.message}` : error.message;
+  }
+  const cause = driverErrorOf(error) as Error;
+  if (isPermanentDatabaseError(cause)) return `The database rejected the statement: ${cause.message}`;
+  if (isDatabaseUnavailable(error)) return `The database is unavailable: ${cause.message}`;
+  return error.stack ?? error.message;
+}
