@@ -50,6 +50,7 @@ async function serve(
     logger.info({ event: 'stopping', signal: await stopSignal }, 'stopping');
     await drain(app, config, logger);
   } finally {
+    await app.close();
     await management.close();
   }
 }
@@ -71,7 +72,7 @@ async function startApplication(
 
 /**
  * The probes send new requests elsewhere before any is refused. Requests and job steps in flight may finish until the
- * deadline; then connections are closed, and other workers continue the jobs.
+ * deadline. Closing the application then ends the connections, and other workers continue the jobs.
  */
 async function drain(app: NestFastifyApplication, config: AppConfig, logger: Logger): Promise<void> {
   const { drainTimeoutMs: timeoutMs, shutdownDelayMs } = config.http;
@@ -82,7 +83,6 @@ async function drain(app: NestFastifyApplication, config: AppConfig, logger: Log
     config.worker.inline && app.get(MediaJobProcessor, { strict: false }).drain(timeoutMs),
   ]);
   if (!finished) logger.warn({ event: 'drain_deadline_passed' }, 'requests were still in flight at the drain deadline');
-  await app.close();
 }
 
 runProcess(main);

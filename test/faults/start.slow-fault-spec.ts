@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { endChildren } from '../harness/child-process';
+import { endChildren, findFreePort } from '../harness/child-process';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../harness/database';
 import { createDataDirectory, GatewayProcess, TEST_PEPPER } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
@@ -62,6 +62,25 @@ describe('a gateway with invalid settings', () => {
       expect(log).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`);
     } finally {
       holder.close();
+      await database.drop();
+    }
+  });
+
+  it('exits with 1 and stops its work when its own port is also the one of the probes', async () => {
+    const database = await createTestDatabase();
+    const port = await findFreePort();
+    try {
+      const log = await refusal({
+        PORT: String(port),
+        MANAGEMENT_PORT: String(port),
+        DATABASE_URL: database.url,
+        REDIS_URL: createTestRedis().url,
+      });
+      expect(log).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`);
+      const operator = await Operator.connect(database.url);
+      const left = await operator.rows('SELECT 1 FROM gateway_instance').finally(() => operator.close());
+      expect(left).toEqual([]);
+    } finally {
       await database.drop();
     }
   });
