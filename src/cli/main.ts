@@ -10,6 +10,11 @@ import { reportFailure } from './report-failure';
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
+// A reader that has seen enough, such as `head`, closes the pipe. The command is done by then.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 createProgram()
   .parseAsync()
   .catch((error: unknown) => {

@@ -15,7 +15,7 @@ import { openDataSource } from '../../harness/data-source';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
 import { serverSettings } from '../../harness/servers';
-import { createBuiltCli, createCli, type Cli } from './run-cli';
+import { createBuiltCli, createCli, runUnread, type Cli } from './run-cli';
 
 const PEPPER = 'pepper-of-this-test-0123456789abcdef';
 
@@ -355,6 +355,10 @@ describe('the command line', () => {
     const refused = await built.run('org', 'create');
     expect(refused).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining('--name') });
     built.close();
+  });
+
+  it('ends quietly when the reader of its result closes the pipe, as head does', async () => {
+    await expect(runUnread(serverSettings(database.url), 'org', 'list')).resolves.toEqual({ exitCode: 0, stderr: '' });
   });
 
   it('refuses to work on a database that is not migrated, and migrates it on command', async () => {

@@ -73,6 +73,21 @@ async function executeBuilt(
   return { exitCode, stdout, stderr };
 }
 
+/** The built command line, whose standard output is closed before it writes. */
+export async function runUnread(
+  environment: Record<string, string>,
+  ...commandLine: string[]
+): Promise<Pick<CliRun, 'exitCode' | 'stderr'>> {
+  const child = spawn(process.execPath, [MAIN, ...commandLine], {
+    cwd: tmpdir(),
+    env: { PATH: process.env.PATH, NODE_ENV: 'test', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  const [stderr, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit') as Promise<[number | null]>]);
+  return { exitCode, stderr };
+}
+
 /** Replaces the globals of the process that a command uses. */
 async function executeHere(
   input: string,
