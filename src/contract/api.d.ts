@@ -4706,6 +4706,8 @@ export interface operations {
                 Range?: string;
                 /** @description `ETag` of the version to which the range applies; if the object is another version, the whole object is sent. */
                 "If-Range"?: string;
+                /** @description `ETag`s of versions that the client has. If the object is one of them, the response is 304 without a body. */
+                "If-None-Match"?: string;
             };
             path: {
                 /**
@@ -4756,6 +4758,20 @@ export interface operations {
                     "audio/*": string;
                     "application/octet-stream": string;
                 };
+            };
+            /** @description The object is a version that `If-None-Match` names; no body. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Accept-Ranges": components["headers"]["Accept-Ranges"];
+                    "Cache-Control": components["headers"]["Cache-Control-Private"];
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
+                    "Content-Security-Policy": components["headers"]["Content-Security-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["BadRequest"];
             404: components["responses"]["NotFound"];

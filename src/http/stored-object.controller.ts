@@ -7,6 +7,7 @@ import { LocalStorage, type StoredFile } from '../core/storage/local-storage';
 import { headOf } from '../core/storage/object-key';
 import { OBJECT_STORAGE, type ObjectStorage } from '../core/storage/object-storage';
 import { type ByteRange, readByteRange } from '../core/http/byte-range';
+import { isKnown } from '../core/http/entity-tag';
 import { Public } from '../core/http/route.decorators';
 
 /**
@@ -36,6 +37,10 @@ export class StoredObjectController {
     const { sizeBytes } = file;
     const about = describe(key, file, secondsLeft);
     const { contentType } = headOf(key);
+    if (isKnown({ headers }, file.entityTag)) {
+      await file.close();
+      return new Bytes(null, null, { status: 304, headers: about });
+    }
     if (method === 'HEAD') {
       await file.close();
       // Any other body would make Fastify count its bytes.

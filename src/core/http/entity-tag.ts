@@ -7,8 +7,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
  */
 export function isFresh(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
   reply.header('etag', tag);
-  const known = request.headers['if-none-match']?.split(',').map((entry) => entry.trim().replace(/^W\//, ''));
-  if (known?.includes(tag) !== true) return false;
+  if (!isKnown(request, tag)) return false;
   reply.code(304);
   return true;
+}
+
+/** Whether the client has this version already: `If-None-Match` names its tag, or any. @param tag as {@link isFresh} */
+export function isKnown({ headers }: Pick<FastifyRequest, 'headers'>, tag: string): boolean {
+  const known = headers['if-none-match']?.split(',').map((entry) => entry.trim().replace(/^W\//, '')) ?? [];
+  return known.includes(tag) || known.includes('*');
 }

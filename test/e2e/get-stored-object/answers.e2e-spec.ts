@@ -70,6 +70,21 @@ describe('a signed URL', () => {
   });
 });
 
+describe('a version that the client has', () => {
+  it('is not sent again: GET and HEAD return 304 without a body', async () => {
+    const etag = (await gateway.call(path)).headers.get('etag') ?? '';
+    for (const known of [etag, `W/${etag}`, `"another", ${etag}`, '*']) {
+      const headers = { 'if-none-match': known, range: 'bytes=0-0' };
+      const reply = await gateway.call(path, { headers });
+      expect([known, reply.status, reply.text, reply.headers.get('etag')]).toEqual([known, 304, '', etag]);
+      const head = await fetch(`${gateway.url}${path}`, { method: 'HEAD', headers });
+      expect([head.status, head.headers.get('etag')]).toEqual([304, etag]);
+    }
+    const reply = await gateway.call(path, { headers: { 'if-none-match': '"another"' } });
+    expect([reply.status, reply.bytes]).toEqual([200, BYTES]);
+  });
+});
+
 describe('a byte range', () => {
   it.each([
     ['bytes=0-0', 'bytes 0-0/10', '0'],
@@ -123,7 +138,7 @@ describe('a large object', () => {
     while (openObjects().length > 0) await nextTurn();
   });
 
-  it('arrives complete and leaves no file open, and so do refused ranges and HEAD', async () => {
+  it('arrives complete and leaves no file open, and so do refused ranges, HEAD and 304', async () => {
     const bytes = randomBytes(5 * 1024 * 1024 + 7);
     const large = await storedAt(bytes);
     expect((await gateway.call(large)).bytes.equals(bytes)).toBe(true);
@@ -132,6 +147,8 @@ describe('a large object', () => {
     await gateway.call(large, { headers: { range: `bytes=${bytes.length}-` } });
     expect(openObjects()).toEqual([]);
     await fetch(`${gateway.url}${large}`, { method: 'HEAD' });
+    expect(openObjects()).toEqual([]);
+    await gateway.call(large, { headers: { 'if-none-match': '*' } });
     expect(openObjects()).toEqual([]);
   });
 });
