@@ -15,6 +15,9 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   tokens_per_minute: '--tpm',
 };
 
+/** The parameter that no command takes as an option: the secret of `credential set`. */
+const STANDARD_INPUT = 'value';
+
 /**
  * Writes the error to standard error.
  * @returns the exit code: 2 for an invalid command line or setting, 1 for any other error.
@@ -29,12 +32,14 @@ export function reportFailure(error: unknown): number {
 
 function describe(error: unknown): string {
   if (error instanceof GatewayError) {
-    return error.param === undefined ? error.message : `option '${toOptionName(error.param)}': ${error.message}`;
+    return error.param === undefined ? error.message : `${placeOf(error.param)}: ${error.message}`;
   }
   return error instanceof CliError ? error.message : describeFailure(error);
 }
 
-function toOptionName(param: string): string {
+/** Where a command got the parameter from. */
+function placeOf(param: string): string {
+  if (param === STANDARD_INPUT) return 'standard input';
   const name = param.replace(/\[.*$/, '');
-  return OPTION_NAMES[name] ?? `--${name.replaceAll('_', '-')}`;
+  return `option '${OPTION_NAMES[name] ?? `--${name.replaceAll('_', '-')}`}'`;
 }

@@ -130,6 +130,8 @@ describe('the commands of operators', () => {
     const secret = `sk-${randomUUID()}`;
     const stored = await cli.runWith(`${secret}\n`, 'credential', 'set', '--name', 'OPENAI_API_KEY');
     expect(stored).toMatchObject({ exitCode: 0, stderr: '' });
+    const empty = await cli.runWith('', 'credential', 'set', '--name', 'OPENAI_API_KEY');
+    expect(empty).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringMatching(/^error: standard input: /) });
     const unknown = await cli.runWith('x', 'credential', 'set', '--name', 'HOME');
     expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('No provider has a setting') });
     const listed = await cli.run('credential', 'list');
