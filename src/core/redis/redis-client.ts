@@ -1,6 +1,14 @@
 /** Clients of Redis: of one server, of the primary that sentinels name, or of a cluster. */
 import { Logger } from '@nestjs/common';
-import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import {
+  Cluster,
+  type ClusterNode,
+  type ClusterOptions,
+  Redis,
+  type RedisOptions,
+  type SentinelConnectionOptions,
+  SentinelConnector,
+} from 'ioredis';
 import type { AppConfig } from '../config/app-config';
 import type { RedisNode } from '../types/redis-node';
 
@@ -67,7 +75,23 @@ export function sentinelOptions(url: string, { redisSentinels }: Pick<RedisServe
     sentinelRetryStrategy: reconnectDelayMs,
     // Ends connections to a primary that was replaced but still holds its sockets open.
     failoverDetector: true,
+    Connector: PrimaryConnector,
   };
+}
+
+/**
+ * `ioredis` ends a client for good if a sentinel announces a failover while the client asks for the new primary. Without a
+ * connection there is nothing to close, so the subscriptions of the last one end first; the next one has its own.
+ */
+class PrimaryConnector extends SentinelConnector {
+  constructor(options: unknown) {
+    super(options as SentinelConnectionOptions);
+  }
+
+  override connect(...[emit]: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
+    this.disconnect();
+    return super.connect(emit);
+  }
 }
 
 /**

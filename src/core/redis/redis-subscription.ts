@@ -22,9 +22,12 @@ export class RedisSubscription {
   private isStopped = false;
   /**
    * A demoted server keeps the sockets of subscribers, which receive nothing more. The shared connection notices, since it
-   * writes, and is ready again when it has reached the new primary.
+   * writes, and is ready again when it has reached the new primary. A connection on its way there stays: `ioredis` would end
+   * it for good.
    */
-  private readonly follow = (): void => this.connection?.disconnect(true);
+  private readonly follow = (): void => {
+    if (this.connection?.status !== 'connecting') this.connection?.disconnect(true);
+  };
   /** A node that hangs, or that was taken out of the cluster, receives no more messages. */
   private readonly leave = (gone: Redis): void => {
     const { host, port } = this.connection?.options ?? {};

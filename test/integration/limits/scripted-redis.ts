@@ -69,7 +69,7 @@ export function bulk(text: string): string {
 }
 
 /** The first whole command of the text: an array of bulk strings, all of them ASCII here. */
-function readCommand(text: string): { words: string[]; length: number } | null {
+export function readCommand(text: string): { words: string[]; length: number } | null {
   const count = /^\*(\d+)\r\n/.exec(text);
   if (count === null) return null;
   let at = count[0].length;
