@@ -98,7 +98,7 @@ export class FaultProxy {
 
   /** Resets every connection. */
   reset(): void {
-    this.sockets.forEach((socket) => socket.resetAndDestroy());
+    this.sockets.forEach(resetConnection);
     this.announce();
   }
 
@@ -135,7 +135,7 @@ export class FaultProxy {
     one.on('close', (failed) => {
       this.sockets.delete(one);
       this.announce();
-      if (failed) other.resetAndDestroy();
+      if (failed) resetConnection(other);
       else if (!one.readableEnded) other.destroy();
     });
   }
@@ -185,7 +185,13 @@ function end(to: Socket, from: Socket, by: 'reset' | 'end'): void {
     to.end();
     from.resume();
   } else {
-    to.resetAndDestroy();
-    from.resetAndDestroy();
+    resetConnection(to);
+    resetConnection(from);
   }
+}
+
+/** While the end of a socket is being sent, Node cannot reset it: the handle would stay, and keep the process from exiting. */
+function resetConnection(socket: Socket): void {
+  if (socket.writableEnded && !socket.writableFinished) socket.destroy();
+  else socket.resetAndDestroy();
 }
