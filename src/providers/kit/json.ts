@@ -9,14 +9,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/**
- * The object that the JSON text, or its UTF-8 bytes, contains; `null` for invalid JSON and for any other value. A byte
- * order mark is skipped, as clients that read with `fetch` do.
- */
-export function parseJsonObject(json: string | Buffer): JsonObject | null {
+/** The JSON text that a provider sent. A byte order mark is skipped, as clients that read with `fetch` do. */
+export function toJsonText(json: string | Buffer): string {
   const text = typeof json === 'string' ? json : json.toString('utf8');
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+}
+
+/** The object that the JSON text, or its UTF-8 bytes, contains; `null` for invalid JSON and for any other value. */
+export function parseJsonObject(json: string | Buffer): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text);
+    const value: unknown = JSON.parse(toJsonText(json));
     return isJsonObject(value) ? value : null;
   } catch {
     return null;

@@ -12,6 +12,7 @@ const openAi = (type: string, code: string | null, param: string | null = null, 
 describe('mapUpstreamError', () => {
   it.each([
     [402, {}, true],
+    [429, `\uFEFF${JSON.stringify(openAi('insufficient_quota', null))}`, true],
     [429, openAi('insufficient_quota', 'insufficient_quota'), true],
     [403, { detail: 'User is locked. Reason: Exhausted balance. Top up your balance.' }, true],
     [403, { code: 'AUTHZ_INSUFFICIENT_BALANCE', message: 'Insufficient account balance' }, true],

@@ -1,5 +1,5 @@
 import { type GoogleDetails, readGoogleDetails } from './google-details';
-import { isJsonObject, type JsonObject } from './json';
+import { isJsonObject, type JsonObject, toJsonText } from './json';
 
 /** An upstream's error report, in any of the usual shapes. Fields are raw text: log only. */
 export interface UpstreamFault extends GoogleDetails {
@@ -19,7 +19,7 @@ const PARAM = /^[A-Za-z_][\w.[\]-]{0,199}$/;
 /** Reads the fault from an error document; fields are empty for anything else. */
 export function readFault(body: Buffer): UpstreamFault {
   try {
-    return toFault(JSON.parse(body.toString('utf8')));
+    return toFault(JSON.parse(toJsonText(body)));
   } catch {
     return EMPTY_FAULT;
   }

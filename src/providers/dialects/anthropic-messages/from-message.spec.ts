@@ -79,6 +79,11 @@ describe('fromMessage', () => {
     expect([bytesOf(), bytesOf(textBlock('Hello'))]).toEqual([0, 5]);
   });
 
+  it('skips a byte order mark', () => {
+    const { result } = read(`\uFEFF${JSON.stringify(message({ content: [textBlock('a')] }))}`);
+    expect(result.body.choices[0]).toMatchObject({ message: { content: 'a' } });
+  });
+
   it('keeps all digits of numbers in arguments', () => {
     const reply = JSON.stringify(
       message({ content: [{ type: 'tool_use', id: 't', name: 'f', input: 'INPUT', caller }], stop_reason: 'tool_use' }),

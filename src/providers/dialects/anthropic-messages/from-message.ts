@@ -2,7 +2,7 @@ import type { ChatCompletionBody, ChatCompletionResult } from '../../contract/ch
 import type { UrlCitation } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
-import { isJsonObject, type JsonObject } from '../../kit/json';
+import { isJsonObject, type JsonObject, toJsonText } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
 import { toCreated, toId } from '../openai-chat/chat-reply';
 import { toAnnotations } from './citations';
@@ -126,7 +126,7 @@ function toAnswerBlock(block: JsonObject): AnswerBlock | null {
 
 function parse(reply: Buffer): JsonObject {
   try {
-    const document = parseExactly(reply.toString('utf8'));
+    const document = parseExactly(toJsonText(reply));
     if (isJsonObject(document)) return document;
   } catch {
     // Invalid JSON is handled like JSON of the wrong type.

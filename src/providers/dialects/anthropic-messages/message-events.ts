@@ -1,7 +1,7 @@
 import type { ChatEvent, UrlCitation } from '../../contract/chat-event';
 import type { CallTrace } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
-import { isJsonObject, type JsonObject } from '../../kit/json';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
 import type { ChatStreamState, EventTranslator } from '../../kit/upstream-stream';
 import { toCreated } from '../openai-chat/chat-reply';
@@ -238,12 +238,8 @@ function toToolUse({ type, id, name, json }: CallBlock): AnswerBlock {
 }
 
 function parse(data: Buffer): JsonObject {
-  try {
-    const event: unknown = JSON.parse(data.toString('utf8'));
-    if (isJsonObject(event)) return event;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
+  const event = parseJsonObject(data);
+  if (event !== null) return event;
   throw new ProviderError('provider_error', 'The provider sent an event that is not a JSON object.', {
     phase: 'first_token',
     fallback: true,

@@ -85,6 +85,11 @@ it('converts text, reasoning, calls, citations and usage to a chat completion', 
   expect(outputBytes).toBe(Buffer.byteLength('Größe da.First.\n\nThen.{"city":"Rom"}select 1'));
 });
 
+it('skips a byte order mark', () => {
+  const reply = Buffer.from(`\uFEFF${JSON.stringify(response({ output: [message([outputText('a')])] }))}`);
+  expect(fromResponsesReply(reply, providerCall()).result.body.choices[0]).toMatchObject({ message: { content: 'a' } });
+});
+
 it('converts a refusal', () => {
   expect(choiceOf({ output: [message([{ type: 'refusal', refusal: 'No.' }])] })).toMatchObject({
     message: { content: null, refusal: 'No.' },

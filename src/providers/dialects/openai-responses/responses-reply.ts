@@ -4,7 +4,7 @@ import type { ChatEvent, FinishReason, UrlCitation } from '../../contract/chat-e
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import type { UsageVector } from '../../contract/usage';
-import { isJsonObject, type JsonObject } from '../../kit/json';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
 import { toUsageVector } from '../../kit/usage';
 import { toCreated, toId } from '../openai-chat/chat-reply';
@@ -258,13 +258,9 @@ export function mapResponseError(error: unknown): ProviderError {
 
 /** @throws ProviderError for anything but a JSON object */
 export function parseDocument(bytes: Buffer): JsonObject {
-  try {
-    const document: unknown = JSON.parse(bytes.toString('utf8'));
-    if (isJsonObject(document)) return document;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
-  throw malformed();
+  const document = parseJsonObject(bytes);
+  if (document === null) throw malformed();
+  return document;
 }
 
 function malformed(): ProviderError {
