@@ -1,10 +1,13 @@
-import type { LookupFunction } from 'node:net';
-import { connect, type TLSSocket } from 'node:tls';
+import type { LookupFunction, TcpSocketConnectOpts } from 'node:net';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
 import type { AddressPolicy, AddressVerdict } from './address-policy';
 import { OutboundError } from './outbound-error';
 import type { PinnedAddress } from './public-lookup';
 import { literalOf } from './url-rules';
+
+/** The default of Node.js, here the least. */
+const MIN_ATTEMPT_MS = 250;
 
 export interface Destination {
   readonly url: URL;
@@ -34,15 +37,18 @@ export function connectorTo(
       callback(new OutboundError(signal.aborted ? 'failed' : 'blocked'), null);
       return;
     }
-    const socket = connect({
+    // The types of `tls.connect` lack the options that it passes to `net.connect`.
+    const options: ConnectionOptions & TcpSocketConnectOpts = {
       host: literal ?? url.hostname,
       port: Number(url.port || 443),
       // IP addresses are not valid server names (SNI).
       servername: literal === null ? url.hostname : undefined,
       lookup: pinnedLookup(addresses),
+      autoSelectFamilyAttemptTimeout: attemptMs(connectTimeoutMs, addresses),
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: true,
-    });
+    };
+    const socket = connect(options);
     socket.prependOnceListener('connect', () => {
       const peer = socket.remoteAddress ?? '';
       const verdict = judgePeer(peer, literal, policy);
@@ -52,6 +58,14 @@ export function connectorTo(
     socket.setNoDelay(true);
     settle(socket, connectTimeoutMs, signal, callback);
   };
+}
+
+/**
+ * Time for every address but the last, which gets the rest. Node.js gives up an attempt when it begins the next one, after
+ * 250 ms: a distant host would be unreachable if its last address is, such as an IPv6 address from an IPv4 network.
+ */
+function attemptMs(connectTimeoutMs: number, { length }: readonly PinnedAddress[]): number {
+  return Math.max(MIN_ATTEMPT_MS, Math.floor(connectTimeoutMs / Math.max(1, length)));
 }
 
 function judgePeer(peer: string, literal: string | null, policy: AddressPolicy): AddressVerdict {
