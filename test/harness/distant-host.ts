@@ -37,6 +37,7 @@ export class DistantHost {
     const gate = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     const worker = new Worker(PROGRAM, { eval: true, workerData: { gate, behind } });
     const [port] = (await once(worker, 'message')) as [number];
+    worker.unref();
     exceptTestServer(port);
     const queued = Array.from({ length: QUEUED }, () => connect(port, '127.0.0.1').on('error', () => undefined));
     await Promise.all(queued.slice(0, 1).map((socket) => once(socket, 'connect')));

@@ -1,8 +1,10 @@
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { FakeUpstream } from '../../../test/conformance/fake-upstream';
 import { providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
+import { DistantHost } from '../../../test/harness/distant-host';
 import { parseBaseUrl, UpstreamHttp } from './upstream-http';
 
 const MEBIBYTE = 1024 * 1024;
@@ -128,6 +130,35 @@ describe('UpstreamHttp', () => {
     await secure.close();
     for (const socket of accepted) socket.destroy();
     silent.close();
+  });
+
+  it('waits for a provider that takes a second to connect, although its other address is unreachable', async () => {
+    upstream.answer = (response) => response.end('{"ok":true}');
+    const distant = await DistantHost.before(Number(new URL(upstream.origin).port));
+    // As a provider with an IPv6 address, for a gateway without IPv6: only the first address can connect.
+    const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
+    const lookup = jest.spyOn(dns, 'lookup').mockImplementation(((_name, _options, callback) => {
+      process.nextTick(callback, null, addresses);
+      // Its first packet is lost.
+      setImmediate(() => distant.comeNearer());
+    }) as typeof dns.lookup);
+    const far = new UpstreamHttp({
+      baseUrl: new URL(`http://provider.example.com:${distant.port}`),
+      // On a busy machine the time of an address can pass while nothing runs.
+      addressTimeoutMs: 30_000,
+    });
+    try {
+      const reply = await far.post(
+        '/x',
+        '{}',
+        providerCall({ deadlines: { ...deadlines, connectMs: 60_000, firstTokenMs: 60_000 } }),
+      );
+      expect(reply.toString()).toBe('{"ok":true}');
+    } finally {
+      await far.close();
+      lookup.mockRestore();
+      await distant.stop();
+    }
   });
 
   it('maps a reset before the headers', async () => {

@@ -23,6 +23,8 @@ import {
 
 const MAX_CONNECTIONS = 1024;
 const KEEP_ALIVE_MS = 30_000;
+/** Enough for a lost packet, which is sent again after a second. */
+const ADDRESS_TIMEOUT_MS = 1_500;
 const JSON_BODY = ['content-type', 'application/json'];
 const AUDIO = /^(?:audio\/|(?:application\/ogg|(?:application|binary)\/octet-stream)\s*(?:;|$))/i;
 
@@ -44,6 +46,11 @@ export interface UpstreamHttpOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** The `Authorization` header where it changes, read for every request. */
   readonly authorization?: () => string;
+  /**
+   * Before the next address of the upstream is tried, and this one given up. The 250 ms of Node.js make a distant upstream
+   * unreachable if its last address is, such as an IPv6 address from an IPv4 network.
+   */
+  readonly addressTimeoutMs?: number;
   readonly clock?: Clock;
 }
 
@@ -56,7 +63,7 @@ export class UpstreamHttp {
   private readonly bareHeaders: Readonly<Record<ExpectedReply, string[]>>;
 
   constructor(private readonly options: UpstreamHttpOptions) {
-    const { baseUrl, headers = {}, clock = systemClock } = options;
+    const { baseUrl, headers = {}, clock = systemClock, addressTimeoutMs = ADDRESS_TIMEOUT_MS } = options;
     this.clock = clock;
     this.pool = new Pool(baseUrl.origin, {
       allowH2: false,
@@ -65,6 +72,8 @@ export class UpstreamHttp {
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: addressTimeoutMs,
     });
     const common = ['accept-encoding', 'identity', 'user-agent', 'gateway/1', ...Object.entries(headers).flat()];
     this.headers = byReply([...JSON_BODY, ...common]);
