@@ -39,7 +39,8 @@ export class StoredObjectController {
     const { contentType } = headOf(key);
     if (isKnown({ headers }, file.entityTag)) {
       await file.close();
-      return new Bytes(null, null, { status: 304, headers: about });
+      // Without a body, Fastify would tell HEAD that the object is empty.
+      return new Bytes(Readable.from([]), null, { status: 304, headers: about });
     }
     if (method === 'HEAD') {
       await file.close();
