@@ -1,4 +1,4 @@
-import { encryptionKeys } from './setting-kinds';
+import { baseUrl, encryptionKeys, serverUrl } from './setting-kinds';
 
 describe('encryption keys', () => {
   const hexadecimal = 'AB'.repeat(32);
@@ -18,5 +18,13 @@ describe('encryption keys', () => {
     ['nothing after a comma', `${hexadecimal},`],
   ])('are not %s', (_what, text) => {
     expect(encryptionKeys.safeParse(text).success).toBe(false);
+  });
+});
+
+describe('URLs', () => {
+  it.each([' ', '\n', '\r\n'])('lose whitespace around them, which paths and hosts would keep: %j', (space) => {
+    const database = 'postgres://user:pass@host:5432/gateway';
+    expect(baseUrl.parse(`${space}https://gateway.example.com/${space}`)).toBe('https://gateway.example.com');
+    expect(serverUrl('postgres').parse(`${space}${database}${space}`)).toBe(database);
   });
 });

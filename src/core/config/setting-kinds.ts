@@ -48,19 +48,24 @@ export const flag = z
   .transform((word) => word === 'true')
   .register(KINDS, { accepts: 'one of true, false' });
 
-/** The URL of a server. Such URLs carry passwords, so they are secret. */
+/** The URL of a server. Such URLs carry passwords, so they are secret. Whitespace around them is as for `baseUrl`. */
 export const serverUrl = (...schemes: string[]) =>
   z
     .string()
+    .trim()
     .refine((text) => isUrl(text, schemes))
     .register(KINDS, {
       accepts: `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
       secret: true,
     });
 
-/** An HTTP address that paths are appended to, so it loses its trailing slashes. */
+/**
+ * An HTTP address that paths are appended to, so it loses its trailing slashes. It also loses whitespace around it, such as
+ * the newline at the end of a secret that was made from a file: the parser of URLs ignores it, their users do not.
+ */
 export const baseUrl = z
   .string()
+  .trim()
   .refine((text) => isUrl(text, ['http', 'https']) && !/[?#]/.test(text))
   .transform((text) => text.replace(/\/+$/, ''))
   .register(KINDS, { accepts: 'a URL that starts with http:// or https:// and has no query or fragment' });
