@@ -322,6 +322,13 @@ describe('readEnvironment', () => {
   it('needs no file', () => {
     expect(readEnvironment(join(directory, 'missing'), { PORT: '1' })).toEqual({ PORT: '1' });
   });
+
+  // Docker makes a directory where the file of a bind mount does not exist.
+  it('names a file that cannot be read', () => {
+    expect(() => readEnvironment(directory, {})).toThrow(
+      new ConfigurationError([`${directory} cannot be read: EISDIR`]),
+    );
+  });
 });
 
 describe('variables of other programs', () => {

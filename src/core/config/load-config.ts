@@ -24,8 +24,16 @@ export class ConfigurationError extends Error {
 
 /** The process environment over an optional `.env` file in the working directory. */
 export function readEnvironment(file = resolve('.env'), processEnvironment: Environment = process.env): Environment {
-  const content = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const content = existsSync(file) ? readSettingsFile(file) : '';
   return { ...parseEnv(content), ...processEnvironment };
+}
+
+function readSettingsFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigurationError([`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`]);
+  }
 }
 
 /**
