@@ -2,6 +2,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { loadAll } from 'js-yaml';
+import { kindOf } from '../../src/core/config/setting-kinds';
 import { SETTINGS } from '../../src/core/config/settings';
 import { describeWith, runProgram } from '../harness/external-program';
 
@@ -22,6 +23,11 @@ const CHART = join(ROOT, 'docker/helm/inference-gateway');
 const VALUE_SETS = globSync('test/conformance/helm/*.yaml', { cwd: ROOT }).toSorted();
 const KUBERNETES = ['1.29', '1.37'];
 describe('docker/helm/inference-gateway', () => {
+  it('refuses in config every setting whose value is a secret', () => {
+    const secrets = Object.entries(SETTINGS.shape).filter(([, schema]) => kindOf(schema).secret);
+    expect(secrets.map(([name]) => name).filter((name) => !isRefusedInConfig(name))).toEqual([]);
+  });
+
   describeWith('helm', () => {
     it('passes helm lint --strict with every set of values', () => {
       const lint = (values: string) => runProgram('helm', ['lint', '--strict', CHART, '--values', join(ROOT, values)]);
@@ -68,13 +74,7 @@ describe('docker/helm/inference-gateway', () => {
     });
 
     it('accepts in config every setting that is no secret and that the chart does not set itself', () => {
-      const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as {
-        properties: { config: { propertyNames: { not: { anyOf: readonly { pattern?: string; enum?: string[] }[] } } } };
-      };
-      const refused = schema.properties.config.propertyNames.not.anyOf;
-      const isRefused = (name: string): boolean =>
-        refused.some(({ pattern, enum: names }) => names?.includes(name) ?? new RegExp(pattern ?? '').test(name));
-      const accepted = Object.keys(SETTINGS.shape).filter((name) => !isRefused(name));
+      const accepted = Object.keys(SETTINGS.shape).filter((name) => !isRefusedInConfig(name));
       const args = accepted.flatMap((name) => ['--set-string', `config.${name}=value-of-${name}`]);
       const manifests = render(['--set', 'secrets.existingSecret=s', ...args]);
       const given = new Set(variablesOf(manifests).map(({ value }) => value));
@@ -88,6 +88,12 @@ describe('docker/helm/inference-gateway', () => {
       expect(new Set(large)).toEqual(new Set(['268435456']));
     });
 
+    it('keeps a wildcard as the host of the ingress', () => {
+      const manifests = render(['--values', join(ROOT, 'test/conformance/helm/everything.yaml')]);
+      const { spec } = manifests.find(({ kind }) => kind === 'Ingress') ?? {};
+      expect(spec).toMatchObject({ rules: [{ host: '*.example.com' }], tls: [{ hosts: ['*.example.com'] }] });
+    });
+
     it.each([
       ['without a secret', []],
       ['with an unknown setting', ['--set', 'secrets.existingSecret=s,config.NO_SUCH_SETTING=1']],
@@ -99,6 +105,14 @@ describe('docker/helm/inference-gateway', () => {
     });
   });
 });
+
+function isRefusedInConfig(name: string): boolean {
+  const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as {
+    properties: { config: { propertyNames: { not: { anyOf: readonly { pattern?: string; enum?: string[] }[] } } } };
+  };
+  const refused = schema.properties.config.propertyNames.not.anyOf;
+  return refused.some(({ pattern, enum: names }) => names?.includes(name) ?? new RegExp(pattern ?? '').test(name));
+}
 
 function variablesOf(manifests: readonly Manifest[]): readonly { readonly name: string; readonly value: string }[] {
   return manifests.flatMap(({ spec }) => spec?.template?.spec.containers[0]?.env ?? []);
