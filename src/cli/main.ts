@@ -3,8 +3,7 @@
  * services as the HTTP process and need no running gateway. Results go to standard output, messages to standard error;
  * with `--json` the result is exactly one document.
  */
-import { createProgram } from './program';
-import { reportFailure } from './report-failure';
+import { runCommandLine } from './run-command-line';
 
 // Embedded servers stop on `exit`, which is not emitted when a signal ends the process.
 process.once('SIGINT', () => process.exit(130));
@@ -15,8 +14,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
-createProgram()
-  .parseAsync()
-  .catch((error: unknown) => {
-    process.exitCode = reportFailure(error);
-  });
+void runCommandLine(process.argv.slice(2));

@@ -232,7 +232,9 @@ function readPrice(file: string): unknown {
   try {
     return load(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new CliError(`Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    // A fault of YAML quotes the file in further lines.
+    const [reason] = String(error instanceof Error ? error.message : error).split('\n', 1);
+    throw new CliError(`Cannot read ${file}: ${reason}`);
   }
 }
 

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { createProgram } from '../../../src/cli/program';
-import { reportFailure } from '../../../src/cli/report-failure';
+import { runCommandLine } from '../../../src/cli/run-command-line';
 
 const MAIN = resolve(__dirname, '../../../dist/src/cli/main.js');
 
@@ -108,11 +107,7 @@ async function executeHere(
     process.exitCode = 0;
     process.chdir(environment.PWD as string);
     Object.defineProperty(process, 'stdin', { configurable: true, value: Readable.from([Buffer.from(input)]) });
-    await createProgram()
-      .parseAsync([...commandLine], { from: 'user' })
-      .catch((error: unknown) => {
-        process.exitCode = reportFailure(error);
-      });
+    await runCommandLine(commandLine);
     return { exitCode: Number(process.exitCode), ...output };
   } finally {
     for (const spy of spies) spy.mockRestore();

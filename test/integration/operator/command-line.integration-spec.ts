@@ -64,7 +64,7 @@ describe('the commands of operators', () => {
     const add = ['price', 'add', '--model', MODEL, '--file', file, '--ref', 'our list'];
     await expect(cli.json(...add)).resolves.toMatchObject({ model: MODEL, revision: 1 });
     const past = await cli.run(...add, '--from', '2026-01-01');
-    expect(past).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--effective-from') });
+    expect(past).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^error: option '--from': /) });
     const { id: mistake } = await cli.json<{ id: string }>(...add, '--from', '2199-01-01');
     const withdraw = ['price', 'withdraw', '--model', MODEL, '--price', mistake];
     await expect(cli.json(...withdraw)).resolves.toMatchObject({ model: MODEL, revision: 2, price: null });
@@ -87,6 +87,23 @@ describe('the commands of operators', () => {
       'model.updated',
       'deployment.updated',
     ]);
+  });
+
+  it('name the option or the input that is wrong, in one line', async () => {
+    const file = join(directory, 'wrong.yaml');
+    const add = ['price', 'add', '--model', MODEL, '--file', file, '--ref', 'x'];
+    writeFileSync(file, 'tokens: { per_1m_micro: { input: -1, output: 2 } }\n');
+    const negative = await cli.run(...add);
+    expect(negative).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^error: option '--file': .*\n$/) });
+    writeFileSync(file, 'tokens: { per_1m_micro: { input: 1, output: 2 } }\n');
+    const ended = await cli.run(...add, '--from', '2199-01-02', '--to', '2199-01-01');
+    expect(ended).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^error: option '--to': .*\n$/) });
+    writeFileSync(file, 'tokens: {\n\nprice list\n');
+    const unreadable = await cli.run(...add);
+    expect(unreadable).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^error: Cannot read .*\n$/) });
+    const user = ['user', 'create', '--email', 'a@example.com', '--name', 'A', '--password-stdin'];
+    const weak = await cli.runWith('short', ...user);
+    expect(weak).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^error: standard input: .*\n$/) });
   });
 
   it('end a price in force, now or later', async () => {
