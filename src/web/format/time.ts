@@ -61,6 +61,9 @@ export function startOfUtcMonth(nowMs = Date.now()): string {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth())).toISOString();
 }
 
+/** The `max` of `<input type="datetime-local">`: without one, its year has up to six digits. */
+export const LATEST_UTC_INPUT = '9999-12-31T23:59';
+
 /** A moment in the form that `<input type="datetime-local">` takes, in UTC. */
 export function toUtcInput(time: string): string {
   return new Date(time).toISOString().slice(0, 16);

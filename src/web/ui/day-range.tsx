@@ -1,3 +1,5 @@
+import { useFollowedValue } from './use-followed-value';
+
 interface Days {
   /** `2026-11-23`, or none. */
   readonly from: string | undefined;
@@ -28,18 +30,31 @@ interface DayInputProps {
   readonly onChange: (day: string | undefined) => void;
 }
 
+/** A year of fewer digits is still being typed. */
+const FIRST_DAY = '1000-01-01';
+
 /** A day in a toolbar. */
 export function DayInput({ label, value = '', min, max = '9999-12-31', onChange }: DayInputProps) {
+  const ref = useFollowedValue(value);
+  const apply = (day: string): void => {
+    if (day === '') onChange(undefined);
+    else if (day >= FIRST_DAY) onChange(day);
+  };
   return (
     <label className="flex items-center gap-2 max-sm:w-full">
       <span className="text-muted max-sm:w-24 max-sm:shrink-0">{label}</span>
       <input
+        ref={ref}
         type="date"
         className="control w-auto! max-sm:grow"
-        value={value}
+        defaultValue={value}
         min={min}
         max={max}
-        onChange={(event) => onChange(event.currentTarget.value === '' ? undefined : event.currentTarget.value)}
+        onChange={(event) => apply(event.currentTarget.value)}
+        onBlur={(event) => {
+          // A day that was not applied is not in force either.
+          event.currentTarget.value = value;
+        }}
       />
     </label>
   );

@@ -1,3 +1,4 @@
+import { SearchBox } from '../../ui/search-box';
 import { Select } from '../../ui/select';
 import { KEY_ORDERS, type KeyFilter } from './key-filter';
 
@@ -13,18 +14,12 @@ interface KeysToolbarProps {
 export function KeysToolbar({ filter, onChange }: KeysToolbarProps) {
   return (
     <>
-      <label className="flex items-center gap-2">
-        <span className="sr-only">Search keys</span>
-        <input
-          type="search"
-          className="control w-52!"
-          placeholder="Name, id or last four"
-          value={filter.q ?? ''}
-          onChange={({ currentTarget }) =>
-            onChange({ q: currentTarget.value === '' ? undefined : currentTarget.value })
-          }
-        />
-      </label>
+      <SearchBox
+        label="Search keys"
+        placeholder="Name, id or last four"
+        value={filter.q ?? ''}
+        onChange={(q) => onChange({ q: q === '' ? undefined : q })}
+      />
       <Select
         label="Order"
         value={filter.order ?? 'newest'}

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { ModalityGroup } from '../../../contract/dashboard';
+import { LATEST_UTC_INPUT } from '../../format/time';
 import { Checkbox } from '../../ui/checkbox';
 import { TextAreaField, TextField } from '../../ui/form';
 import { LIMIT_FIELDS, LIMIT_LABELS, MODALITY_LABELS, type SettingsTexts } from './key-settings';
@@ -123,7 +124,7 @@ function Scope({ texts }: { readonly texts: SettingsTexts }) {
         name="expires_at"
         label="Expires (UTC)"
         type="datetime-local"
-        max="9999-12-31T23:59"
+        max={LATEST_UTC_INPUT}
         defaultValue={texts.expires_at}
       />
     </>

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useDeferredValue } from 'react';
 import type { Model } from '../../../contract/dashboard';
 import { modelsQuery } from '../../api/models';
 import { useOrganization } from '../../app/use-session';
@@ -14,6 +13,7 @@ import { DataTable, type Column } from '../../ui/data-table';
 import { Empty } from '../../ui/empty';
 import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
+import { SearchBox } from '../../ui/search-box';
 import { Select } from '../../ui/select';
 import { featureWords, formatContext } from './model-words';
 import { MODALITIES, type ModelsSearch } from './models-search';
@@ -47,20 +47,18 @@ export function ModelsPage() {
   const models = useQuery(modelsQuery);
   const set = (changes: ModelsSearch): void =>
     void navigate({ search: (before) => ({ ...before, ...changes }), replace: true });
-  const text = useDeferredValue(search.q ?? '').toLowerCase();
+  const text = (search.q ?? '').toLowerCase();
   const matches = ({ id, name, modality }: Model): boolean =>
     (search.modality === undefined || modality === search.modality) && `${id} ${name}`.toLowerCase().includes(text);
   return (
     <>
       <PageHeader title="Models" description="Current prices, in US dollars." />
       <div className="mb-4 flex flex-wrap items-center gap-3">
-        <input
-          type="search"
-          aria-label="Search models"
+        <SearchBox
+          label="Search models"
           placeholder="Name or id"
-          className="control max-w-xs"
           value={search.q ?? ''}
-          onChange={(event) => set({ q: event.currentTarget.value === '' ? undefined : event.currentTarget.value })}
+          onChange={(q) => set({ q: q === '' ? undefined : q })}
         />
         <Select
           label="Kind"

@@ -11,11 +11,11 @@ import { Empty } from '../../ui/empty';
 import { Ago } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
+import { SearchBox } from '../../ui/search-box';
 import { Select } from '../../ui/select';
 import { DeleteCredentialDialog, SetCredentialDialog } from './credential-dialogs';
 import { credentialsSearch } from './filters';
 import { ProviderInstancesCard } from './provider-instances-card';
-import { SearchBox } from './search-box';
 
 interface Opened {
   readonly kind: 'set' | 'delete';

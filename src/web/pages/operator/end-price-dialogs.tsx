@@ -2,7 +2,7 @@ import type { PriceVersion } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { operatorKeys, type ModelPath } from '../../api/operator';
 import { useNotice } from '../../app/notices';
-import { fromUtcInput } from '../../format/time';
+import { fromUtcInput, LATEST_UTC_INPUT } from '../../format/time';
 import { Button } from '../../ui/button';
 import { ConfirmDialog } from '../../ui/confirm-dialog';
 import { Dialog } from '../../ui/dialog';
@@ -84,7 +84,13 @@ export function EndPriceDialog({ path, version, onClose }: PriceDialogProps) {
         }
         actions={<Button onClick={onClose}>Cancel</Button>}
       >
-        <TextField name="effective_to" label="End (UTC)" hint="Empty: now" type="datetime-local" />
+        <TextField
+          name="effective_to"
+          label="End (UTC)"
+          hint="Empty: now"
+          type="datetime-local"
+          max={LATEST_UTC_INPUT}
+        />
         <TextField name="reference" label="Reference" hint="Why the price ends." required maxLength={500} autoFocus />
       </ChangeForm>
     </Dialog>

@@ -4,7 +4,7 @@ import { api, unwrap } from '../../api/client';
 import { operatorKeys, type ModelPath } from '../../api/operator';
 import { fieldError } from '../../api/field-error';
 import { useNotice } from '../../app/notices';
-import { fromUtcInput } from '../../format/time';
+import { fromUtcInput, LATEST_UTC_INPUT } from '../../format/time';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ChangeForm, SelectField, TextAreaField, TextField } from '../../ui/form';
@@ -83,12 +83,19 @@ export function NewPriceDialog({ model, path, deployments, versions, onClose }: 
           {asJson ? 'Edit the amounts' : 'Edit as JSON'}
         </Button>
         <div className="grid gap-4 sm:grid-cols-2">
-          <TextField name="effective_from" label="Start (UTC)" hint="Empty: now" type="datetime-local" />
+          <TextField
+            name="effective_from"
+            label="Start (UTC)"
+            hint="Empty: now"
+            type="datetime-local"
+            max={LATEST_UTC_INPUT}
+          />
           <TextField
             name="effective_to"
             label="End (UTC)"
             hint="Empty: until the next one begins"
             type="datetime-local"
+            max={LATEST_UTC_INPUT}
           />
         </div>
         <TextField name="reference" label="Reference" hint="The source of the figures." required maxLength={500} />

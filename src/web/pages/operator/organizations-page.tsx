@@ -9,10 +9,10 @@ import { Empty } from '../../ui/empty';
 import { Ago } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { LoadMore } from '../../ui/pager';
+import { SearchBox } from '../../ui/search-box';
 import { Select } from '../../ui/select';
 import { OrganizationBadge } from './badges';
 import { ListView } from './list-view';
-import { SearchBox } from './search-box';
 
 const COLUMNS: ReadonlyArray<Column<OperatorOrganization>> = [
   { id: 'name', head: 'Name', cell: ({ name }) => name },

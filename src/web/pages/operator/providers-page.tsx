@@ -12,11 +12,11 @@ import { Empty } from '../../ui/empty';
 import { Ago } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
+import { SearchBox } from '../../ui/search-box';
 import { Select } from '../../ui/select';
 import { BreakerBadge, ResetBreakerDialog } from './breaker';
 import { providersSearch } from './filters';
 import { modelLink } from './model-link';
-import { SearchBox } from './search-box';
 import { isHeldBack } from './words';
 
 export function ProvidersPage() {

@@ -8,11 +8,11 @@ import { DataTable, type Column } from '../../ui/data-table';
 import { Empty } from '../../ui/empty';
 import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
+import { SearchBox } from '../../ui/search-box';
 import { Select } from '../../ui/select';
 import { ServedBadge } from './badges';
 import { MODALITIES, modelsSearch } from './filters';
 import { modelLink } from './model-link';
-import { SearchBox } from './search-box';
 import { decidedBy, reasonsInWords } from './words';
 
 const COLUMNS: ReadonlyArray<Column<OperatorModel>> = [

@@ -17,10 +17,10 @@ import { Empty } from '../../ui/empty';
 import { Ago } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { LoadMore } from '../../ui/pager';
+import { SearchBox } from '../../ui/search-box';
 import { Select } from '../../ui/select';
 import { useChange } from '../../ui/use-change';
 import { ListView } from './list-view';
-import { SearchBox } from './search-box';
 
 const STATES = [
   ['', 'all'],

@@ -1,5 +1,6 @@
 import { useId, useState, type ReactNode } from 'react';
-import { fromUtcInput, toUtcInput } from '../../format/time';
+import { fromUtcInput, LATEST_UTC_INPUT, toUtcInput } from '../../format/time';
+import { useFollowedValue } from '../../ui/use-followed-value';
 
 export function Labelled({
   label,
@@ -55,13 +56,14 @@ interface TextProps {
 /** Text that filters with Enter, when the field is left, and when a suggestion is chosen. */
 export function TextFilter({ label, value, suggestions, onChange }: TextProps) {
   const id = useId();
+  const ref = useFollowedValue(value);
   const submit = (text: string): void => {
     if (text.trim() !== value) onChange(text.trim());
   };
   return (
     <Labelled label={label} id={id}>
       <input
-        key={value}
+        ref={ref}
         id={id}
         className="control"
         list={`${id}-suggestions`}
@@ -98,6 +100,7 @@ interface NumberProps {
 /** A lower bound that filters with Enter and when the field is left. */
 export function NumberFilter({ label, value, hint, parse, onChange }: NumberProps) {
   const id = useId();
+  const ref = useFollowedValue(value);
   const [isWrong, setWrong] = useState(false);
   const submit = (text: string): void => {
     const number = text === '' ? undefined : parse(text);
@@ -107,7 +110,7 @@ export function NumberFilter({ label, value, hint, parse, onChange }: NumberProp
   return (
     <Labelled label={label} id={id}>
       <input
-        key={value}
+        ref={ref}
         id={id}
         className="control"
         inputMode="decimal"
@@ -136,13 +139,15 @@ interface TimeProps {
 export function TimeFilter({ label, value, onChange }: TimeProps) {
   const id = useId();
   const shown = value === undefined ? '' : toUtcInput(value);
+  const ref = useFollowedValue(shown);
   return (
     <Labelled label={label} id={id}>
       <input
-        key={shown}
+        ref={ref}
         id={id}
         type="datetime-local"
         className="control w-auto!"
+        max={LATEST_UTC_INPUT}
         defaultValue={shown}
         onBlur={({ currentTarget: { value: text } }) => {
           if (text !== shown) onChange(text === '' ? undefined : fromUtcInput(text));

@@ -4,13 +4,15 @@ const PAUSE_MS = 300;
 
 interface SearchBoxProps {
   readonly label: string;
+  /** Instead of the label. */
+  readonly placeholder?: string;
   readonly value: string;
   /** Called when typing pauses. */
   readonly onChange: (value: string) => void;
 }
 
 /** A search field of a toolbar. */
-export function SearchBox({ label, value, onChange }: SearchBoxProps) {
+export function SearchBox({ label, placeholder = label, value, onChange }: SearchBoxProps) {
   const [text, setText] = useState(value);
   const [sent, setSent] = useState(value);
   const [shown, setShown] = useState(value);
@@ -37,7 +39,7 @@ export function SearchBox({ label, value, onChange }: SearchBoxProps) {
       <input
         type="search"
         className="control"
-        placeholder={label}
+        placeholder={placeholder}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
       />
