@@ -4,9 +4,11 @@ import {
   formatMonth,
   formatRelative,
   fromUtcInput,
+  offsetName,
   startOfUtcDay,
   startOfUtcMonth,
   toUtcInput,
+  zoneName,
 } from './time';
 
 const LATE = '2026-12-31T23:30:00.000Z';
@@ -23,6 +25,10 @@ it('keeps days and months in UTC', () => {
 it('writes moments in UTC to the second and reads inputs as UTC', () => {
   expect(formatMoment(LATE, 'utc')).toBe('2026-12-31 23:30:00');
   expect(fromUtcInput(toUtcInput(LATE))).toBe(LATE);
+});
+
+it('names UTC and its offset', () => {
+  expect([zoneName('utc'), offsetName(LATE, 'utc')]).toEqual(['UTC', 'UTC']);
 });
 
 it.each([

@@ -5,6 +5,10 @@ const moments: Readonly<Record<TimeZone, Intl.DateTimeFormat>> = {
   local: momentFormat(undefined),
   utc: momentFormat('UTC'),
 };
+const offsets: Readonly<Record<TimeZone, Intl.DateTimeFormat>> = {
+  local: new Intl.DateTimeFormat('en', { timeZoneName: 'short' }),
+  utc: new Intl.DateTimeFormat('en', { timeZone: 'UTC', timeZoneName: 'short' }),
+};
 const days = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' });
 const months = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'long', year: 'numeric' });
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
@@ -18,11 +22,14 @@ export function formatMoment(time: string, zone: TimeZone): string {
   return moments[zone].format(new Date(time));
 }
 
-/** The name of the zone, for the head of a column: `UTC`, `GMT+1`. */
+/** The name of the zone, right in summer and in winter, for the head of a column: `UTC`, `Europe/Berlin`. */
 export function zoneName(zone: TimeZone): string {
-  if (zone === 'utc') return 'UTC';
-  const parts = new Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts(new Date());
-  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? 'local';
+  return zone === 'utc' ? 'UTC' : moments.local.resolvedOptions().timeZone.replaceAll('_', ' ');
+}
+
+/** What the clocks of the zone differ from UTC at that moment: `UTC`, `GMT+1`. */
+export function offsetName(time: string, zone: TimeZone): string {
+  return offsets[zone].formatToParts(new Date(time)).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 
 /** `23 Nov 2026`, the day in UTC. */

@@ -1,5 +1,5 @@
 import { usePreferences } from '../app/preferences';
-import { formatMoment, formatRelative, zoneName } from '../format/time';
+import { formatMoment, formatRelative, offsetName, zoneName } from '../format/time';
 
 /** A moment in the reader's zone, or UTC by preference; the title has UTC. */
 export function Moment({ time }: { readonly time: string }) {
@@ -16,7 +16,11 @@ export function Ago({ time, none = 'never' }: { readonly time: string | null; re
   const { timeZone } = usePreferences();
   if (time === null) return <span className="text-muted">{none}</span>;
   return (
-    <time dateTime={time} title={`${formatMoment(time, timeZone)} ${zoneName(timeZone)}`} className="whitespace-nowrap">
+    <time
+      dateTime={time}
+      title={`${formatMoment(time, timeZone)} ${offsetName(time, timeZone)}`}
+      className="whitespace-nowrap"
+    >
       {formatRelative(time)}
     </time>
   );
