@@ -1,6 +1,13 @@
 import { Field } from '@base-ui/react/field';
 import { Form } from '@base-ui/react/form';
-import { useMemo, type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes } from 'react';
+import {
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type TextareaHTMLAttributes,
+} from 'react';
 import { isApiError } from '../api/errors';
 import { ErrorText } from '../app/failure-view';
 import { Banner } from './banner';
@@ -28,10 +35,17 @@ export function ChangeForm(props: ChangeFormProps) {
   const field = isApiError(error) ? fieldOf(error.param, fields) : undefined;
   // The form forgets an error when its field changes, and shows it again for a new object.
   const errors = useMemo(() => (field === undefined ? {} : { [field]: error?.message ?? '' }), [error, field]);
+  const form = useRef<HTMLFormElement>(null);
+  // Before the form gives the focus to the field.
+  useLayoutEffect(() => {
+    if (form.current !== null) reveal(form.current, ({ name }) => Object.hasOwn(errors, name));
+  }, [errors]);
   return (
     <Form
+      ref={form}
       className="space-y-4"
       errors={errors}
+      onSubmitCapture={(event) => reveal(event.currentTarget, ({ validity }) => !validity.valid)}
       onSubmit={(event) => {
         event.preventDefault();
         const entries = [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value)]);
@@ -52,6 +66,14 @@ export function ChangeForm(props: ChangeFormProps) {
       </div>
     </Form>
   );
+}
+
+/** Opens the closed details around wrong fields, whose errors nobody would see. */
+function reveal(form: HTMLFormElement, isWrong: (field: HTMLInputElement) => boolean): void {
+  for (const field of form.querySelectorAll<HTMLInputElement>('details :is(input, select, textarea)')) {
+    const around = isWrong(field) ? field.closest('details') : null;
+    if (around !== null) around.open = true;
+  }
 }
 
 /** `limits.requests_per_minute` marks the field of that name, or of its last part; `allowed_ips[1]` that of the list. */

@@ -61,7 +61,7 @@ export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
         onSubmit={create.run}
         actions={<Button onClick={onClose}>Cancel</Button>}
       >
-        <SettingsFields texts={texts} open={isApiError(create.error) && create.error.param !== undefined} />
+        <SettingsFields texts={texts} open={false} />
       </ChangeForm>
     </Dialog>
   );

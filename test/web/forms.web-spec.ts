@@ -1,0 +1,45 @@
+import type { Locator } from 'playwright-core';
+import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
+import { TestGateway } from '../harness/gateway';
+
+describeJourney('forms', () => {
+  let gateway: TestGateway;
+
+  beforeAll(async () => {
+    gateway = await TestGateway.start();
+  });
+  afterAll(async () => {
+    await closeBrowser();
+    await gateway.stop();
+  });
+
+  it('unfold the part with a wrong field and give it the focus, whether the browser or the API finds the mistake', async () => {
+    const owner = await gateway.dashboardUser({ role: 'owner' });
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    await page.goto(`/dashboard/o/${owner.organizationId}/keys`);
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Create an API key' });
+    const fold = dialog.getByText('Budgets, limits and restrictions');
+    const limit = dialog.getByLabel('Requests per second');
+    const addresses = dialog.getByLabel('IP addresses');
+    const focused = (field: Locator): Promise<void> => field.and(page.locator(':focus')).waitFor();
+
+    await fold.click();
+    await limit.fill('0');
+    await fold.click();
+    await limit.waitFor({ state: 'hidden' });
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await focused(limit);
+
+    await limit.fill('5');
+    await addresses.fill('nowhere');
+    await fold.click();
+    await limit.waitFor({ state: 'hidden' });
+    user.expectFailure(/^POST .*\/keys 400$/);
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await focused(addresses);
+    await dialog.getByText('allowed_ips[0] must be an IP address or CIDR range.').waitFor();
+    await user.close();
+  });
+});
