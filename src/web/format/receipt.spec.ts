@@ -39,7 +39,9 @@ describe('usedOf', () => {
     [{ input_tokens: 1000, output_tokens: 5 }, ['1,000 → 5', 'tokens']],
     [{ modality: 'image', images: 1, input_tokens: 9 }, ['1', 'image']],
     [{ modality: 'video', seconds: 8 }, ['8', 'seconds']],
+    [{ modality: 'music', seconds: 1 }, ['1', 'second']],
     [{ modality: 'speech', characters: 26 }, ['26', 'characters']],
+    [{ modality: 'speech', characters: 1 }, ['1', 'character']],
   ] as const)('names what %j has used', (use, expected) => {
     expect(usedOf({ ...nothing, ...use })).toEqual(expected);
   });

@@ -67,8 +67,8 @@ type Use = Pick<UsageRequest, 'modality' | 'input_tokens' | 'output_tokens' | 'i
 export function usedOf(use: Use): readonly [amount: string, unit: string] {
   const { modality, input_tokens: input, output_tokens: output, images, seconds, characters } = use;
   if (modality === 'image' && images > 0) return [formatCount(images), images === 1 ? 'image' : 'images'];
-  if (seconds > 0) return [formatCount(seconds), 'seconds'];
-  if (characters > 0) return [formatCount(characters), 'characters'];
+  if (seconds > 0) return [formatCount(seconds), seconds === 1 ? 'second' : 'seconds'];
+  if (characters > 0) return [formatCount(characters), characters === 1 ? 'character' : 'characters'];
   return input === 0 && output === 0 ? ['', ''] : [`${formatCount(input)} → ${formatCount(output)}`, 'tokens'];
 }
 
