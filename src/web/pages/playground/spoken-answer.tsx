@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { formatMicro } from '../../format/money';
 import { sentenceAt } from '../../format/sentences';
 import type { Turn } from './use-chat';
@@ -18,7 +18,8 @@ interface SpokenAnswerProps {
 export function SpokenAnswer({ turn, running }: SpokenAnswerProps) {
   const [spoken, setSpoken] = useState('');
   const latest = useRef(turn);
-  useEffect(() => {
+  // Before the cleanup below, which reads the turn that has ended.
+  useLayoutEffect(() => {
     latest.current = turn;
   });
   useEffect(() => {
