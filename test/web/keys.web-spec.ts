@@ -80,6 +80,11 @@ describeJourney('API keys', () => {
     const { page } = user;
     await page.getByText('No keys yet').waitFor();
     await user.picture('keys-empty');
+    const palette = page.getByRole('combobox', { name: 'Search pages and objects' });
+    await page.keyboard.press('Control+K');
+    await palette.waitFor();
+    await page.keyboard.press('Escape');
+    await palette.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Create key' }).click();
     const form = page.getByRole('dialog', { name: 'Create an API key' });
     await form.getByLabel('Name', { exact: true }).fill('billing service');
@@ -102,10 +107,11 @@ describeJourney('API keys', () => {
     await shown.getByText('It works', { exact: true }).waitFor();
     await user.picture('key-created');
 
-    // Escape does not close what cannot be shown again.
+    // Escape does not close what cannot be shown again, and the palette leads nowhere else.
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+K');
     await shown.getByRole('button', { name: 'I have copied the key' }).click();
     await page.getByRole('link', { name: 'billing service' }).waitFor();
     const places = [

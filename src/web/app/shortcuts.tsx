@@ -17,7 +17,8 @@ export function useShortcuts(groups: readonly NavigationGroup[], organizationId:
     const onKeyDown = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault();
-        setOpened('palette');
+        // A page that is left takes its dialog along, and what that shows or asks for once.
+        if (document.querySelector('dialog:modal') === null) setOpened('palette');
         return;
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event) || !preferences().singleKeyShortcuts)
