@@ -55,6 +55,9 @@ describeJourney('webhooks', () => {
     expect(secret).toMatch(/^whsec_/);
     await dialog.getByRole('button', { name: 'Copy webhook secret' }).click();
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(secret);
+    // Escape does not close what cannot be shown again.
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
     await dialog.getByRole('button', { name: 'Done' }).click();
     expect(await page.content()).not.toContain(secret);
     expect(await page.getByRole('button', { name: 'Reveal once' }).count()).toBe(0);

@@ -8,7 +8,7 @@ interface DialogProps {
   readonly children: ReactNode;
   readonly onClose: () => void;
   readonly wide?: boolean;
-  /** Without a way to close it, for example to sign in again. */
+  /** Without a way to close it, for example to sign in again, or around a secret that is shown once. */
   readonly modalOnly?: boolean;
 }
 

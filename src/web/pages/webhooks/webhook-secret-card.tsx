@@ -49,7 +49,7 @@ export function WebhookSecretCard() {
         />
       )}
       {secret !== null && (
-        <Dialog title="Webhook secret" onClose={() => setSecret(null)}>
+        <Dialog title="Webhook secret" onClose={() => setSecret(null)} modalOnly>
           <Secret value={secret} object="webhook secret" />
           <div className="mt-4">
             <Button onClick={() => setSecret(null)}>Done</Button>
