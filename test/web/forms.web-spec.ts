@@ -42,4 +42,34 @@ describeJourney('forms', () => {
     await dialog.getByText('allowed_ips[0] must be an IP address or CIDR range.').waitFor();
     await user.close();
   });
+
+  it('that issue a key stay open until its secret is there, which comes only once', async () => {
+    const owner = await gateway.dashboardUser({ role: 'owner' });
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    let release: () => void = () => undefined;
+    await page.route(/\/keys(?:\/[\w-]+\/rotate)?$/, async (route) => {
+      if (route.request().method() === 'POST') await new Promise<void>((resolve) => (release = resolve));
+      await route.continue();
+    });
+    const expectSecret = async (title: string, submit: string): Promise<void> => {
+      const form = page.getByRole('dialog', { name: title });
+      const asked = page.waitForRequest((request) => request.method() === 'POST');
+      await form.getByRole('button', { name: submit }).click();
+      await asked;
+      for (const key of ['Escape', 'Escape', 'Escape']) await page.keyboard.press(key);
+      expect(await form.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+      release();
+      await page.locator('[data-secret]').waitFor();
+      await page.getByRole('button', { name: 'I have copied the key' }).click();
+    };
+    await page.goto(`/dashboard/o/${owner.organizationId}/keys`);
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('slow');
+    await expectSecret('Create an API key', 'Create key');
+    await page.getByRole('link', { name: 'slow' }).click();
+    await page.getByRole('button', { name: 'Replace', exact: true }).click();
+    await expectSecret('Replace “slow”', 'Replace key');
+    await user.close();
+  });
 });

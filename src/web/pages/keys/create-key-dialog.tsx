@@ -38,7 +38,8 @@ export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
   }
   const wasLost = isApiError(create.error, 'unreachable');
   return (
-    <Dialog title="Create an API key" onClose={onClose}>
+    // Closed before the reply, it would lose the secret.
+    <Dialog title="Create an API key" onClose={onClose} modalOnly={create.pending}>
       {wasLost && (
         <Banner tone="warn" title="The key may exist">
           No reply arrived, and its secret is lost. Look at the list, and revoke a key that you do not recognize.{' '}
@@ -59,7 +60,11 @@ export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
         pending={create.pending}
         error={create.error}
         onSubmit={create.run}
-        actions={<Button onClick={onClose}>Cancel</Button>}
+        actions={
+          <Button disabled={create.pending} onClick={onClose}>
+            Cancel
+          </Button>
+        }
       >
         <SettingsFields texts={texts} open={false} />
       </ChangeForm>

@@ -52,7 +52,8 @@ export function ReplaceDialog({ apiKey, onClose }: ReplaceDialogProps) {
     );
   }
   return (
-    <Dialog title={`Replace “${apiKey.name}”`} onClose={onClose}>
+    // Closed before the reply, it would lose the secret.
+    <Dialog title={`Replace “${apiKey.name}”`} onClose={onClose} modalOnly={replace.pending}>
       <p className="mb-4 text-muted">
         Creates a key with the same settings and a new secret. Its usage starts at zero. The old key is revoked at the
         end of its grace period.
@@ -63,7 +64,11 @@ export function ReplaceDialog({ apiKey, onClose }: ReplaceDialogProps) {
         pending={replace.pending}
         error={replace.error}
         onSubmit={({ grace_seconds: seconds }) => replace.run(Number(seconds))}
-        actions={<Button onClick={onClose}>Cancel</Button>}
+        actions={
+          <Button disabled={replace.pending} onClick={onClose}>
+            Cancel
+          </Button>
+        }
       >
         <SelectField
           name="grace_seconds"
