@@ -1,12 +1,14 @@
 import type { Locator } from 'playwright-core';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
+import { findFreePort } from '../harness/child-process';
 import { TestGateway } from '../harness/gateway';
 
 describeJourney('forms', () => {
   let gateway: TestGateway;
 
   beforeAll(async () => {
-    gateway = await TestGateway.start();
+    // Payment pages link back to the dashboard, so its port must be known before it starts.
+    gateway = await TestGateway.start({ PORT: String(await findFreePort()), PAYMENT_PROVIDER: 'test' });
   });
   afterAll(async () => {
     await closeBrowser();
@@ -70,6 +72,28 @@ describeJourney('forms', () => {
     await page.getByRole('link', { name: 'slow' }).click();
     await page.getByRole('button', { name: 'Replace', exact: true }).click();
     await expectSecret('Replace “slow”', 'Replace key');
+    await user.close();
+  });
+
+  it('that order credit offer no way back that the payment page would undo', async () => {
+    const owner = await gateway.dashboardUser({ role: 'owner' });
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    let release: () => void = () => undefined;
+    await page.route(/\/purchases$/, async (route) => {
+      if (route.request().method() === 'POST') await new Promise<void>((resolve) => (release = resolve));
+      await route.continue();
+    });
+    await page.goto(`/dashboard/o/${owner.organizationId}/billing`);
+    await page.getByRole('button', { name: 'Buy credit' }).click();
+    const form = page.getByRole('dialog', { name: 'Buy credit' });
+    const asked = page.waitForRequest((request) => request.method() === 'POST');
+    await form.getByRole('button', { name: 'Continue to payment' }).click();
+    await asked;
+    for (const key of ['Escape', 'Escape']) await page.keyboard.press(key);
+    expect(await form.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+    release();
+    await page.getByRole('heading', { name: 'Test payment' }).waitFor();
     await user.close();
   });
 });

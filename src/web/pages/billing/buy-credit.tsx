@@ -31,14 +31,19 @@ export function BuyCredit({ allowance, onClose }: BuyCreditProps) {
   const purchase = usePurchase(onClose);
   const left = lowestLimit([allowance.day_left_micro, allowance.month_left_micro]) ?? 0;
   return (
-    <Dialog title="Buy credit" onClose={onClose}>
+    // An order under way opens the page of the payment, so it can be given up only there.
+    <Dialog title="Buy credit" onClose={onClose} modalOnly={purchase.pending}>
       <ChangeForm
         fields={['amount_micro']}
         submit="Continue to payment"
         pending={purchase.pending}
         error={purchase.error}
         onSubmit={() => purchase.run(order)}
-        actions={<Button onClick={onClose}>Cancel</Button>}
+        actions={
+          <Button disabled={purchase.pending} onClick={onClose}>
+            Cancel
+          </Button>
+        }
       >
         <div role="group" aria-label="Usual amounts" className="flex flex-wrap gap-2">
           {PRESETS.map((amount) => (
