@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import { within } from '../../core/concurrency/within';
-import { COMMAND_TIMED_OUT, isNotPrimary, type RedisClient } from '../../core/redis/redis-client';
+import { COMMAND_TIMED_OUT, isNotPrimary, reconnect, type RedisClient } from '../../core/redis/redis-client';
 import type { LimitCall, LimitReply } from './limit-call';
 import { UNTAGGED } from './limit-keys';
 import { LIMIT_SCRIPT } from './limit-script';
@@ -61,7 +61,7 @@ export class LimitConnection {
         : await this.evaluateInCluster(this.cluster, call, payload);
     const reply = readReply(text);
     if (reply === null || reply[0] !== nonce || reply[2].length !== call.requestCount) {
-      this.redis.disconnect(true);
+      reconnect(this.redis);
       throw new Error('Redis answered a different call');
     }
     return { nowMs: reply[1], results: reply[2] };
@@ -127,7 +127,7 @@ export class LimitConnection {
     this.timeouts = timedOut ? this.timeouts + 1 : 0;
     if (this.timeouts < MAX_TIMEOUTS) return;
     this.timeouts = 0;
-    this.redis.disconnect(true);
+    reconnect(this.redis);
   }
 }
 

@@ -102,6 +102,14 @@ export function isNotPrimary(error: unknown): boolean {
   return error instanceof Error && /\b(?:READONLY|LOADING|MASTERDOWN) /.test(error.message);
 }
 
+/**
+ * Replaces the connection by a new one. A client that is on its way to one stays on it: while it asks the sentinels for the
+ * primary, `ioredis` would end it for good.
+ */
+export function reconnect(redis: RedisClient): void {
+  if (redis.status !== 'connecting') redis.disconnect(true);
+}
+
 /** `ioredis` prefixes keys only; channels belong to one deployment too. */
 export class PrefixedRedis extends Redis {
   override publish(...[channel, ...rest]: Parameters<Redis['publish']>): Promise<number> {

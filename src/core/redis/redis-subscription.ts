@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import type { RedisClient } from './redis-client';
+import { reconnect, type RedisClient } from './redis-client';
 
 export interface SubscriptionHandlers {
   onMessage(message: string): void;
@@ -22,11 +22,10 @@ export class RedisSubscription {
   private isStopped = false;
   /**
    * A demoted server keeps the sockets of subscribers, which receive nothing more. The shared connection notices, since it
-   * writes, and is ready again when it has reached the new primary. A connection on its way there stays: `ioredis` would end
-   * it for good.
+   * writes, and is ready again when it has reached the new primary.
    */
   private readonly follow = (): void => {
-    if (this.connection?.status !== 'connecting') this.connection?.disconnect(true);
+    if (this.connection !== null) reconnect(this.connection);
   };
   /** A node that hangs, or that was taken out of the cluster, receives no more messages. */
   private readonly leave = (gone: Redis): void => {

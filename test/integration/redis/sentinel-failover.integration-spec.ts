@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { LimitConnection } from '../../../src/auth/rate-limits/limit-connection';
+import { probeLimits } from '../../../src/auth/rate-limits/limit-probe';
 import { createRedis, sentinelOptions } from '../../../src/core/redis/redis-client';
 import { RedisSubscription } from '../../../src/core/redis/redis-subscription';
 import { FaultProxy } from '../../harness/fault-proxy';
@@ -66,6 +69,25 @@ describe('a client that finds its primary through sentinels', () => {
     sentinel.release();
     await listening[1]?.promise;
     subscription.stop();
+  });
+
+  it('checks limits again when the last calls to a primary that hung time out while it asks for the new one', async () => {
+    const connection = new LimitConnection(redis);
+    const probe = (): Promise<void> => probeLimits(connection, `probe:${randomUUID()}`);
+    await probe();
+
+    primary.fail('both', { hang: true });
+    const unanswered = Promise.allSettled(Array.from({ length: 8 }, probe));
+    sentinel.hold();
+    primary.reset();
+    await sentinel.untilAsked(1);
+    expect((await unanswered).map(({ status }) => status)).toEqual(Array(8).fill('rejected'));
+    primary.heal();
+
+    const next = readyOrEnded(redis);
+    sentinel.release();
+    expect(await next).toBe('ready');
+    await expect(probe()).resolves.toBeUndefined();
   });
 });
 
