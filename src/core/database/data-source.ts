@@ -2,7 +2,7 @@
  * The TypeORM connection to PostgreSQL. Entities and migrations are listed, the schema is never synchronized, and no
  * extension is created: the migrations are the only way to change a database. Money has its own pool (money-pool.ts).
  */
-import type { Client } from 'pg';
+import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { ENTITIES } from './entities';
 import type { Migration } from './migration-files';
@@ -31,6 +31,9 @@ export interface DataSourceSettings {
 
 /** JIT compilation and parallel workers cost more than any of these statements, at the expense of all others. */
 export const PLANNER_OPTIONS = '-c jit=off -c max_parallel_workers_per_gather=0';
+
+/** The message of `pg` for a query without an answer in time. */
+const NO_ANSWER = 'Query read timeout';
 
 /** Requests get their 503 within 2.5 s while PostgreSQL is unavailable. */
 export const CONNECT_TIMEOUT_MS = 2_000;
@@ -61,7 +64,7 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
     // Selects gen_random_uuid(), which PostgreSQL has without any extension since version 13.
     uuidExtension: 'pgcrypto',
     extra: {
-      Client: settings.client,
+      Client: closingUnanswered(settings.client ?? Client),
       keepAlive: true,
       // A limit of the role, which a pooler needs, must not apply where there is to be none.
       ...(!isPooled && { options: `${PLANNER_OPTIONS} -c statement_timeout=${statementTimeoutMs}` }),
@@ -69,4 +72,23 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
       query_timeout: statementTimeoutMs === 0 ? undefined : statementTimeoutMs + 1_000,
     },
   });
+}
+
+/**
+ * Connections that close when a query gets no answer in time: the server may have vanished, and the next query would wait
+ * behind this one. If it is alive, it has an open transaction. TypeORM would return the connection to its pool.
+ */
+function closingUnanswered(base: typeof Client): typeof Client {
+  return class extends base {
+    override query(...parameters: unknown[]): never {
+      const answer: unknown = super.query(...(parameters as Parameters<Client['query']>));
+      // Before TypeORM learns of it. A pool that runs the query itself passes a callback, and closes after any failure.
+      if (answer instanceof Promise) {
+        answer.catch((error: Error) => {
+          if (error.message === NO_ANSWER) void this.end();
+        });
+      }
+      return answer as never;
+    }
+  };
 }

@@ -20,6 +20,7 @@ describe('a database outage', () => {
     ['cannot be reached', socketError('connect')],
     ['resets the connection', wrapped(socketError('read'))],
     ['terminates the connection', new Error('Connection terminated unexpectedly')],
+    ['left a query unanswered on a connection, which is closed', new Error('Client was closed and is not queryable')],
     ['takes too long', new Error('timeout exceeded when trying to connect')],
     ['takes too long for a single connection', new Error('timeout expired')],
   ])('%s', (_what, error) => {

@@ -10,7 +10,7 @@ import { driverErrorOf, isLockTimeout } from './driver-error';
 const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '25', '53', '57', '40']);
 /** Messages of `pg` errors without a code. */
 const NO_CONNECTION =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has)/;
+  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client (?:has|was))/;
 
 /**
  * Whether a failure is transient (database unavailable, overloaded or a lock conflict), so that a retry may succeed.

@@ -9,6 +9,7 @@ import { onceReachable } from '../../../src/core/database/once-reachable';
 import { allowedMs } from '../../faults/figures';
 import { findFreePort } from '../../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { FaultProxy } from '../../harness/fault-proxy';
 
 describe('connections to PostgreSQL', () => {
   let database: TestDatabase;
@@ -98,6 +99,46 @@ describe('connections to PostgreSQL', () => {
     const pids = await Promise.all([pidOf(dataSource), pidOf(dataSource)]);
     expect(pids.filter((pid) => pid === busy || pid === idle)).toEqual([]);
     await Promise.all([dataSource.destroy(), money.end()]);
+  });
+
+  describe('through a network that loses them', () => {
+    let wire: FaultProxy;
+    let dataSource: DataSource;
+
+    beforeEach(async () => {
+      wire = await FaultProxy.start(database.url);
+      const settings = { url: wire.url, poolSize: 1, statementTimeoutMs: 100, client: createFailoverClient() };
+      dataSource = await createDataSource(settings).initialize();
+      await dataSource.query('CREATE TABLE note (text text)');
+    });
+
+    afterEach(async () => {
+      wire.heal();
+      await dataSource.query('DROP TABLE note');
+      await dataSource.destroy();
+      await wire.close();
+    });
+
+    it('leave a server that vanished without closing them, after the first query that got no answer', async () => {
+      const lost = wire.connections;
+      wire.fail('both', { hang: true });
+      await expect(dataSource.query('SELECT 1')).rejects.toThrow('Query read timeout');
+      wire.heal();
+      expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      expect(wire.connections).toBe(lost + 1);
+    });
+
+    it('leave no transaction open in which the statements of others would be lost', async () => {
+      const interrupted = dataSource.transaction(async (manager) => {
+        await manager.query(`INSERT INTO note VALUES ('interrupted')`);
+        wire.fail('both', { hang: true });
+        await manager.query('SELECT 1');
+      });
+      await expect(interrupted).rejects.toThrow('Query read timeout');
+      wire.heal();
+      await dataSource.query(`INSERT INTO note VALUES ('later')`);
+      expect((await pool.query('SELECT text FROM note')).rows).toEqual([{ text: 'later' }]);
+    });
   });
 
   describe('at a start', () => {
