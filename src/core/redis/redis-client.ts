@@ -1,9 +1,11 @@
 /** Clients of Redis: of one server, of the primary that sentinels name, or of a cluster. */
+import { lookup } from 'node:dns';
 import { Logger } from '@nestjs/common';
 import {
   Cluster,
   type ClusterNode,
   type ClusterOptions,
+  type DNSLookupFunction,
   Redis,
   type RedisOptions,
   type SentinelConnectionOptions,
@@ -189,10 +191,18 @@ export function clusterArguments(
       ...(hasTls && { tls: {} }),
     },
     // Certificates name hosts, not their addresses (README of ioredis, "Special Note: AWS ElastiCache Clusters with TLS").
-    ...(hasTls && { dnsLookup: (host, done) => done(null, host) }),
+    dnsLookup: hasTls ? (host, done) => done(null, host) : lookUpOrKeep,
   };
   return [[addressOf(first), ...nodes.map(toClusterNode)], options];
 }
+
+/**
+ * A server that is gone may have no address, as in Kubernetes. `ioredis` would connect to none of the others then; this way
+ * only the connection to that server fails.
+ */
+const lookUpOrKeep: DNSLookupFunction = (host, done) => {
+  lookup(host, (error, address) => done(null, error === null ? address : host));
+};
 
 function addressOf({ hostname, port }: URL): ClusterNode {
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6_379) };

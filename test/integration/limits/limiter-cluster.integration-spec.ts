@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LimiterBench, caller, limitedModel } from './limiter-bench';
 import { itLimits } from './limiter-suite';
 import { createRedisClient } from '../../../src/core/redis/redis-client';
+import { until } from '../../faults/figures';
 import { endChildren } from '../../harness/child-process';
 import { untilReady } from '../../harness/redis';
 import { RedisCluster } from '../../harness/redis-cluster';
@@ -30,6 +31,19 @@ whenInstalled('the limiter on a cluster (skipped where redis-server is not insta
       const keys = Array.from({ length: 30 }, () => randomUUID());
       await Promise.all(keys.flatMap((key) => [redis.incr(key), redis.incr(key)]));
       expect(await Promise.all(keys.map((key) => redis.get(key)))).toEqual(keys.map(() => '2'));
+    } finally {
+      redis.disconnect();
+    }
+  });
+
+  it('is found through the other nodes when one of the configured ones has no address, as a stopped pod', async () => {
+    // Longer than a name may be, so that no name server is asked.
+    const gone = `redis://${'x'.repeat(64)}:6379`;
+    const redis = createRedisClient(gone, { redisSentinels: null, redisCluster: cluster.others });
+    try {
+      await until('a connection', 5_000, () => redis.status === 'ready');
+      await untilReady(redis);
+      await expect(redis.get(randomUUID())).resolves.toBeNull();
     } finally {
       redis.disconnect();
     }
