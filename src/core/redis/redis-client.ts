@@ -27,8 +27,8 @@ const LONGEST_RECONNECT_DELAY_MS = 500;
 /** Before a command is sent again that met a slot on the move, or a node that is gone: several times within its timeout. */
 const CLUSTER_RETRY_DELAY_MS = 40;
 const MAX_REDIRECTIONS = 8;
-/** A node that owes an answer for so long loses its connection; the others keep theirs. */
-const CLUSTER_SILENCE_MS = 1_000;
+/** A server that owes an answer for so long loses its connection; other nodes of a cluster keep theirs. */
+const SILENCE_MS = 1_000;
 
 /** The message of `ioredis` for a command without an answer in time. */
 export const COMMAND_TIMED_OUT = 'Command timed out';
@@ -114,6 +114,9 @@ export function reconnect(redis: RedisClient): void {
 
 /** `ioredis` prefixes keys only; channels belong to one deployment too. */
 export class PrefixedRedis extends Redis {
+  /** Time of the first timeout since the last answer. */
+  private silentSinceMs: number | null = null;
+
   override publish(...[channel, ...rest]: Parameters<Redis['publish']>): Promise<number> {
     return super.publish(`${this.options.keyPrefix ?? ''}${String(channel)}`, ...rest);
   }
@@ -123,12 +126,28 @@ export class PrefixedRedis extends Redis {
    * by then still counts.
    */
   override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
-    const { reject } = command;
+    const { resolve, reject } = command;
+    command.resolve = (answer) => {
+      this.silentSinceMs = null;
+      resolve(answer);
+    };
     command.reject = (error) => {
-      if (error.message === COMMAND_TIMED_OUT) setImmediate(reject, error);
-      else reject(error);
+      if (error.message !== COMMAND_TIMED_OUT) return reject(error);
+      setImmediate(() => {
+        reject(error);
+        this.noteTimeout();
+      });
     };
     return super.sendCommand(command, stream);
+  }
+
+  /** The system notices a server that vanished without closing the connection only after a quarter of an hour. */
+  private noteTimeout(): void {
+    const nowMs = performance.now();
+    this.silentSinceMs ??= nowMs;
+    if (nowMs - this.silentSinceMs < SILENCE_MS) return;
+    this.silentSinceMs = null;
+    reconnect(this);
   }
 }
 
@@ -185,7 +204,7 @@ export function clusterArguments(
       commandTimeout,
       connectTimeout: CONNECT_TIMEOUT_MS,
       disconnectTimeout: DISCONNECT_TIMEOUT_MS,
-      socketTimeout: Math.max(CLUSTER_SILENCE_MS, 2 * commandTimeout),
+      socketTimeout: Math.max(SILENCE_MS, 2 * commandTimeout),
       maxRetriesPerRequest: 1,
       autoResendUnfulfilledCommands: false,
       ...(hasTls && { tls: {} }),

@@ -38,6 +38,16 @@ describe('the connection to Redis', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(allowedMs(300));
   });
 
+  it('leaves a server that vanished without closing the connection', async () => {
+    proxy.holdReplies();
+    await until('an answer on a new connection', 5_000, () =>
+      redis.ping().then(
+        (answer) => answer === 'PONG',
+        () => false,
+      ),
+    );
+  });
+
   it('takes an answer that arrived while the process had no CPU time, however long that took', async () => {
     const direct = createRedis(upstream.href);
     try {
@@ -82,7 +92,7 @@ function loggedEvents(spy: jest.SpyInstance): unknown[] {
 
 interface TestProxy {
   readonly port: number;
-  /** Requests still arrive; what Redis replies is kept back. */
+  /** Requests still arrive; what Redis replies on the connections so far is kept back. */
   holdReplies(): void;
   close(): void;
 }
@@ -90,7 +100,7 @@ interface TestProxy {
 /** Stands between the client and Redis, so that a test can take Redis away from this client alone. */
 async function startProxy(upstream: URL, port = 0): Promise<TestProxy> {
   const sockets = new Set<Socket>();
-  let holding = false;
+  let held = new Set<Socket>();
   const server: Server = createServer((client) => {
     const target = connect(Number(upstream.port), upstream.hostname);
     for (const socket of [client, target]) {
@@ -100,7 +110,7 @@ async function startProxy(upstream: URL, port = 0): Promise<TestProxy> {
     }
     client.pipe(target);
     target.on('data', (chunk) => {
-      if (!holding) {
+      if (!held.has(client)) {
         client.write(chunk);
       }
     });
@@ -109,7 +119,7 @@ async function startProxy(upstream: URL, port = 0): Promise<TestProxy> {
   return {
     port: (server.address() as AddressInfo).port,
     holdReplies: () => {
-      holding = true;
+      held = new Set(sockets);
     },
     close: () => {
       server.close();
