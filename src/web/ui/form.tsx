@@ -68,7 +68,7 @@ export function ChangeForm(props: ChangeFormProps) {
   );
 }
 
-/** Opens the closed details around wrong fields, whose errors nobody would see. */
+/** Opens the closed details around wrong fields, whose errors would be hidden. */
 function reveal(form: HTMLFormElement, isWrong: (field: HTMLInputElement) => boolean): void {
   for (const field of form.querySelectorAll<HTMLInputElement>('details :is(input, select, textarea)')) {
     const around = isWrong(field) ? field.closest('details') : null;

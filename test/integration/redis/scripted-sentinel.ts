@@ -1,4 +1,4 @@
-/** A sentinel that answers and announces when a test says so: with real ones the order of the two is up to chance. */
+/** A sentinel whose answers and announcements a test orders. Between real ones the order is random. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { bulk, readCommand } from '../limits/scripted-redis';

@@ -51,11 +51,11 @@ describe('a client that finds its primary through sentinels', () => {
   });
 
   it('listens again when the shared connection is back while the subscription asks for the new primary', async () => {
-    let heard = 0;
+    let subscribed = 0;
     const listening = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const subscription = new RedisSubscription(redis, 'channel', {
       onMessage: () => undefined,
-      onListening: () => listening[heard++]?.resolve(),
+      onListening: () => listening[subscribed++]?.resolve(),
     });
     subscription.start();
     await listening[0]?.promise;
@@ -64,7 +64,7 @@ describe('a client that finds its primary through sentinels', () => {
     sentinel.hold();
     primary.reset();
     await sentinel.untilAsked(2);
-    // What the subscription hears when the shared connection has reached the new primary first.
+    // What the subscription receives when the shared connection has reached the new primary first.
     redis.emit('ready');
     sentinel.release();
     await listening[1]?.promise;
