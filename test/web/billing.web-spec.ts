@@ -169,7 +169,7 @@ describeJourney('billing', () => {
       .evaluateAll((amounts) => amounts.map((amount) => amount.getAttribute('title')?.split(' ')[0]));
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'CSV' }).click(),
+      page.getByRole('link', { name: 'CSV', exact: true }).click(),
     ]);
     const [head = '', ...lines] = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
     const columns = ['amount_micro', 'balance_after_micro'].map((name) => head.split(',').indexOf(name));

@@ -42,7 +42,7 @@ describeJourney('requests', () => {
     await rows.nth(2).waitFor();
     expect(await rows.count()).toBe(3);
     await user.picture('requests-expensive');
-    const csv = await page.getByRole('link', { name: 'CSV' }).getAttribute('href');
+    const csv = await page.getByRole('link', { name: 'CSV', exact: true }).getAttribute('href');
     expect((await viewer.call(String(csv))).text.trimEnd().split('\r\n')).toHaveLength(3);
     await page.getByLabel('Duration from (ms)').fill('498');
     await page.getByLabel('Duration from (ms)').press('Enter');

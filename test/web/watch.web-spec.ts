@@ -77,7 +77,7 @@ describeJourney('watching requests and spending', () => {
       const { page } = user;
       await open('/requests?model=vendor/model-1');
       await page.locator(ROWS).first().waitFor();
-      const href = await page.getByRole('link', { name: 'CSV' }).getAttribute('href');
+      const href = await page.getByRole('link', { name: 'CSV', exact: true }).getAttribute('href');
       const lines = (await usage.viewer.call(href ?? '')).text.trim().split('\r\n').slice(1);
       expect(lines.length).toBeGreaterThan(20);
       await expectRows(Math.min(lines.length, 50));
