@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient, type QueryKey } from '@tanstack/react-query';
-import { useRef } from 'react';
+import { useRef, useState } from 'react';
 
 interface ChangeOptions<Input, Output> {
   readonly change: (input: Input) => Promise<Output>;
@@ -23,6 +23,8 @@ export interface Change<Input, Output> {
 export function useChange<Input, Output>(options: ChangeOptions<Input, Output>): Change<Input, Output> {
   const queries = useQueryClient();
   const running = useRef(false);
+  // Unlike `isPending`, true before the next event: an Escape right after the click must find a form that waits.
+  const [started, setStarted] = useState(false);
   const mutation = useMutation<Output, Error, Input>({
     mutationFn: options.change,
     // What was typed or replied may be secret, and ends with the component.
@@ -33,15 +35,17 @@ export function useChange<Input, Output>(options: ChangeOptions<Input, Output>):
     },
     onSettled: () => {
       running.current = false;
+      setStarted(false);
     },
   });
   return {
     run: (input) => {
       if (running.current) return;
       running.current = true;
+      setStarted(true);
       mutation.mutate(input);
     },
-    pending: mutation.isPending,
+    pending: started || mutation.isPending,
     error: mutation.error,
     result: mutation.data,
     reset: mutation.reset,
