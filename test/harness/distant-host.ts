@@ -40,7 +40,7 @@ export class DistantHost {
     worker.unref();
     exceptTestServer(port);
     const queued = Array.from({ length: QUEUED }, () => connect(port, '127.0.0.1').on('error', () => undefined));
-    await Promise.all(queued.slice(0, 1).map((socket) => once(socket, 'connect')));
+    await once(queued[0] as Socket, 'connect');
     return new DistantHost(worker, new Int32Array(gate), queued, port);
   }
 

@@ -1,4 +1,4 @@
-/** Speaks just enough of the Redis protocol to answer the limiter with whatever a test wants it to hear. */
+/** Speaks just enough of the Redis protocol to answer the limiter with what a test specifies. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
@@ -40,15 +40,7 @@ export class ScriptedRedis {
   private serve(socket: Socket): void {
     this.connections++;
     this.sockets.add(socket);
-    let unread = '';
-    socket.on('error', () => undefined).setEncoding('utf8');
-    socket.on('data', (text: string) => {
-      unread += text;
-      for (let command = readCommand(unread); command !== null; command = readCommand(unread)) {
-        unread = unread.slice(command.length);
-        socket.write(this.answer(command.words));
-      }
-    });
+    onCommand(socket, (words) => socket.write(this.answer(words)));
   }
 
   private answer([name = '', ...words]: readonly string[]): string {
@@ -68,8 +60,21 @@ export function bulk(text: string): string {
   return `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 }
 
+/** Calls `handle` with the words of each command that the client sends. */
+export function onCommand(socket: Socket, handle: (words: readonly string[]) => void): void {
+  let unread = '';
+  socket.on('error', () => undefined).setEncoding('utf8');
+  socket.on('data', (text: string) => {
+    unread += text;
+    for (let command = readCommand(unread); command !== null; command = readCommand(unread)) {
+      unread = unread.slice(command.length);
+      handle(command.words);
+    }
+  });
+}
+
 /** The first whole command of the text: an array of bulk strings, all of them ASCII here. */
-export function readCommand(text: string): { words: string[]; length: number } | null {
+function readCommand(text: string): { words: string[]; length: number } | null {
   const count = /^\*(\d+)\r\n/.exec(text);
   if (count === null) return null;
   let at = count[0].length;

@@ -1,7 +1,7 @@
 /** A sentinel whose answers and announcements a test orders. Between real ones the order is random. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { bulk, readCommand } from '../limits/scripted-redis';
+import { bulk, onCommand } from '../limits/scripted-redis';
 
 const CHANNEL = '+switch-master';
 
@@ -64,20 +64,14 @@ export class ScriptedSentinel {
 
   private serve(socket: Socket): void {
     this.sockets.add(socket);
-    let unread = '';
-    socket.on('error', () => undefined).setEncoding('utf8');
     socket.on('close', () => {
       this.sockets.delete(socket);
       this.subscribers.delete(socket);
       this.announceChange();
     });
-    socket.on('data', (text: string) => {
-      unread += text;
-      for (let command = readCommand(unread); command !== null; command = readCommand(unread)) {
-        unread = unread.slice(command.length);
-        this.answer(socket, command.words);
-        this.announceChange();
-      }
+    onCommand(socket, (words) => {
+      this.answer(socket, words);
+      this.announceChange();
     });
   }
 
