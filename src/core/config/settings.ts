@@ -25,6 +25,8 @@ import {
 const ONE_HOUR_MS = 3_600_000;
 const MAX_RETENTION_HOURS = 8_760;
 const timeoutMs = integer(1, ONE_HOUR_MS);
+/** After this, undici gives up a connection itself. */
+const MAX_CONNECT_TIMEOUT_MS = 10_000;
 const retentionHours = integer(1, MAX_RETENTION_HOURS);
 
 /**
@@ -165,7 +167,9 @@ export const SETTINGS = z.object({
   DEFAULT_MAX_OUTPUT_TOKENS: integer(1, 1_000_000)
     .default(4_096)
     .describe('Output tokens that are reserved for a request that names no limit'),
-  UPSTREAM_CONNECT_TIMEOUT_MS: timeoutMs.default(5_000).describe('Time limit of the connection to a provider'),
+  UPSTREAM_CONNECT_TIMEOUT_MS: integer(1, MAX_CONNECT_TIMEOUT_MS)
+    .default(5_000)
+    .describe('Time limit of the connection to a provider'),
   UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: timeoutMs
     .default(30_000)
     .describe('Time limit from a request to the first event of a streamed answer, unless the catalogue sets another'),
