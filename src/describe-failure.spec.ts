@@ -1,6 +1,7 @@
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { DatabaseConnectionError } from './core/database/once-reachable';
+import { ListenError } from './core/http/listen';
 import { describeFailure } from './describe-failure';
 
 const systemError = (message: string, syscall: string) => Object.assign(new Error(message), { code: 'E', syscall });
@@ -30,6 +31,11 @@ describe('the reason that ended a process or command', () => {
       'a connection refused by all addresses of a host',
       new DatabaseConnectionError(new AggregateError([refused, new Error('no route')])),
       'Cannot connect to PostgreSQL: connect ECONNREFUSED ::1:5432; no route. Check DATABASE_URL and DATABASE_DIRECT_URL.',
+    ],
+    [
+      'a host name without an address',
+      new ListenError(systemError('getaddrinfo ENOTFOUND gateway.internal', 'getaddrinfo'), 'PORT'),
+      'Cannot listen: getaddrinfo ENOTFOUND gateway.internal. Check HOST and PORT.',
     ],
     [
       'a missing privilege',

@@ -4,6 +4,7 @@ import { driverErrorOf, isPermanentDatabaseError } from './core/database/driver-
 import { OldDatabaseError } from './core/database/migration-files';
 import { DatabaseConnectionError } from './core/database/once-reachable';
 import { DataDirectoryInUseError } from './core/embedded/services-file';
+import { ListenError } from './core/http/listen';
 import { CatalogError } from './models/load-catalog';
 
 /** Errors whose message says what to do. */
@@ -12,6 +13,7 @@ const MESSAGE_SUFFICES = [
   CatalogError,
   DataDirectoryInUseError,
   DatabaseConnectionError,
+  ListenError,
   OldDatabaseError,
 ];
 /** System calls that fail when a server cannot be reached; others are about a port of this process or about a file. */

@@ -6,6 +6,7 @@ import type { AppConfig } from './core/config/app-config';
 import { loadConfig } from './core/config/load-config';
 import { createGateway } from './create-gateway';
 import { ensureSchema } from './core/database/schema-at-start';
+import { listen } from './core/http/listen';
 import { startEmbeddedServices, type RunningServices } from './core/embedded/embedded-services';
 import { DrainService } from './http/availability';
 import { ManagementServer } from './http/management-server';
@@ -62,7 +63,7 @@ async function startApplication(
 ): Promise<NestFastifyApplication> {
   const app = await createGateway({ ...config, databaseUrl, redisUrl }, toNestLogger(logger));
   try {
-    await app.listen({ port: config.http.port, host: config.http.host });
+    await listen(app, config.http, 'PORT');
   } catch (error) {
     await app.close();
     throw error;

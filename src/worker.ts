@@ -11,6 +11,7 @@ import { ensureSchema } from './core/database/schema-at-start';
 import { readLiveServices } from './core/embedded/services-file';
 import { DrainService } from './http/availability';
 import { ManagementServer } from './http/management-server';
+import { listen } from './core/http/listen';
 import { createFastifyAdapter } from './core/http/fastify-adapter';
 import { serveOnlyPublicRoutes } from './http/public-routes-only';
 import { withWaitingProbes } from './http/waiting-probes';
@@ -51,7 +52,7 @@ async function work(
   countSuppressedLines(storms, app.get(Metrics));
   const management = app.get(ManagementServer, { strict: false });
   try {
-    await app.listen({ port: config.worker.port, host: config.http.host });
+    await listen(app, { host: config.http.host, port: config.worker.port }, 'WORKER_PORT');
     logger.info({ event: 'started', address: await management.start() }, 'started');
     process.stdout.write(`\nThe worker answers probes on ${await app.getUrl()}\n\n`);
     logger.info({ event: 'stopping', signal: await stopSignal }, 'stopping');

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { fastify, type FastifyInstance, LogController } from 'fastify';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { listen } from '../core/http/listen';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { EXPOSITION_TYPE, renderMetrics } from '../core/observability/metrics/exposition';
 import { ReadinessService } from './readiness.service';
@@ -40,7 +41,7 @@ export class ManagementServer {
     });
     this.addRoutes(server);
     this.server = server;
-    return server.listen({ host, port });
+    return listen(server, { host, port }, 'MANAGEMENT_PORT');
   }
 
   async close(): Promise<void> {

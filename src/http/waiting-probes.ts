@@ -1,5 +1,6 @@
 import { fastify, LogController } from 'fastify';
 import type { AppConfig } from '../core/config/app-config';
+import { listen } from '../core/http/listen';
 
 const WAITING = { status: 'not_serving', reason: 'waiting for migrations' };
 
@@ -19,7 +20,7 @@ export async function withWaitingProbes<Result>(
   server.get('/live', () => ({ status: 'live' }));
   server.get('/serving', (_request, reply) => reply.code(503).send(WAITING));
   server.get('/ready', (_request, reply) => reply.code(503).send({ ...WAITING, status: 'not_ready' }));
-  await server.listen({ host: http.host, port: management.port });
+  await listen(server, { host: http.host, port: management.port }, 'MANAGEMENT_PORT');
   try {
     return await work();
   } finally {

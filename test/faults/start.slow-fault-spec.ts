@@ -59,7 +59,7 @@ describe('a gateway with invalid settings', () => {
     try {
       const { url: redisUrl } = createTestRedis();
       const log = await refusal({ PORT: String(port), DATABASE_URL: database.url, REDIS_URL: redisUrl });
-      expect(log).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`);
+      expect(log).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}. Check HOST and PORT.`);
     } finally {
       holder.close();
       await database.drop();
@@ -76,10 +76,20 @@ describe('a gateway with invalid settings', () => {
         DATABASE_URL: database.url,
         REDIS_URL: createTestRedis().url,
       });
-      expect(log).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`);
+      expect(log).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}. Check HOST and MANAGEMENT_PORT.`);
       const operator = await Operator.connect(database.url);
       const left = await operator.rows('SELECT 1 FROM gateway_instance').finally(() => operator.close());
       expect(left).toEqual([]);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  it('exits with 1 and names HOST when it is no address of this machine', async () => {
+    const database = await createTestDatabase();
+    try {
+      const log = await refusal({ HOST: '999.1.1.1', DATABASE_URL: database.url, REDIS_URL: createTestRedis().url });
+      expect(log).toContain('Cannot listen: getaddrinfo ENOTFOUND 999.1.1.1. Check HOST and PORT.');
     } finally {
       await database.drop();
     }
