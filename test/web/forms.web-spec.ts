@@ -80,6 +80,30 @@ describeJourney('forms', () => {
     await user.close();
   });
 
+  it('say that a change failed after they were closed', async () => {
+    const owner = await gateway.dashboardUser({ role: 'owner' });
+    const key = await owner.call(owner.path('/keys'), { body: { name: 'leaked' } });
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    let answer: () => void = () => undefined;
+    await page.route(/\/revoke$/, async (route) => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      const error = { code: 'service_unavailable', message: 'The service is busy.' };
+      await route.fulfill({ status: 503, json: { error } });
+    });
+    user.expectFailure(/^POST .*\/revoke 503$/);
+    await page.goto(`/dashboard/o/${owner.organizationId}/keys/${key.json.api_key.id}`);
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    const asked = page.waitForRequest(/\/revoke$/);
+    await page.getByRole('button', { name: 'Revoke key' }).click();
+    await asked;
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    answer();
+    await page.locator('output').getByText('A change failed: The service is busy.').waitFor();
+    await user.close();
+  });
+
   it('that order credit offer no way back that the payment page would undo', async () => {
     const owner = await gateway.dashboardUser({ role: 'owner' });
     const user = await BrowserUser.signedIn(gateway, owner);

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient, type QueryKey } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState, type RefObject } from 'react';
+import { useNotice } from '../app/notices';
 
 interface ChangeOptions<Input, Output> {
   readonly change: (input: Input) => Promise<Output>;
@@ -18,10 +19,13 @@ export interface Change<Input, Output> {
 
 /**
  * A call that changes something. A second click during the call is ignored; `onDone` runs after the reply, and the
- * queries named in `invalidates` load again. Never repeated automatically.
+ * queries named in `invalidates` load again. A failure after the form was closed appears as a notice. Never repeated
+ * automatically.
  */
 export function useChange<Input, Output>(options: ChangeOptions<Input, Output>): Change<Input, Output> {
   const queries = useQueryClient();
+  const notice = useNotice();
+  const isOpen = useIsOpen();
   const running = useRef(false);
   // Unlike `isPending`, true before the next event: an Escape right after the click must find a form that waits.
   const [started, setStarted] = useState(false);
@@ -32,6 +36,9 @@ export function useChange<Input, Output>(options: ChangeOptions<Input, Output>):
     onSuccess: async (output, input) => {
       options.onDone?.(output, input);
       await Promise.all((options.invalidates ?? []).map((queryKey) => queries.invalidateQueries({ queryKey })));
+    },
+    onError: (error) => {
+      if (!isOpen.current) notice(`A change failed: ${error.message}`);
     },
     onSettled: () => {
       running.current = false;
@@ -50,4 +57,16 @@ export function useChange<Input, Output>(options: ChangeOptions<Input, Output>):
     result: mutation.data,
     reset: mutation.reset,
   };
+}
+
+/** Whether the component is still there, for what happens after it has gone. */
+function useIsOpen(): RefObject<boolean> {
+  const isOpen = useRef(false);
+  useEffect(() => {
+    isOpen.current = true;
+    return () => {
+      isOpen.current = false;
+    };
+  }, []);
+  return isOpen;
 }
