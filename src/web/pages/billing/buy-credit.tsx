@@ -12,6 +12,9 @@ import { Dialog } from '../../ui/dialog';
 import { ChangeForm, TextField } from '../../ui/form';
 import { useChange } from '../../ui/use-change';
 
+/** What one purchase may be, as in `PurchaseCreation`. */
+const LEAST_MICRO = 1_000_000;
+const MOST_MICRO = 10_000_000_000;
 const PRESETS = ['10', '25', '50', '100'];
 
 interface Order {
@@ -78,6 +81,9 @@ function usePurchase(onClose: () => void) {
     change: async ({ amount, idempotencyKey }: Order) => {
       const micro = parseDollars(amount, 2);
       if (micro === null) throw fieldError('amount_micro', 'Enter an amount in whole cents, for example 25 or 12.50.');
+      if (micro < LEAST_MICRO || micro > MOST_MICRO) {
+        throw fieldError('amount_micro', 'Enter an amount from $1 to $10,000.');
+      }
       return unwrap(
         api.POST('/dashboard/api/organizations/{organization_id}/billing/purchases', {
           params: { path: { organization_id: org }, header: { 'Idempotency-Key': idempotencyKey } },
