@@ -1756,7 +1756,7 @@ export interface paths {
          * Store a provider instance
          * @description Stores the settings encrypted, replacing those of an instance with this ID. Deployments name the instance as their
          *     `provider`. All gateways use it within seconds; calls in flight finish with the previous settings. Keys are never
-         *     returned: to keep one, send its `id`.
+         *     returned: to keep one, send its `id`. `expected_updated_at` protects the keys that another operator stores meanwhile.
          */
         put: operations["setProviderInstance"];
         post?: never;
@@ -3920,6 +3920,11 @@ export interface components {
              *     that require none.
              */
             api_keys: components["schemas"]["ProviderKeyUpdate"][];
+            /**
+             * @description The `updated_at` of the instance that the update was made from, null for a new instance. If another one is stored by
+             *     now, the update gets 409 `conflict` and changes nothing. Absent: replaces whatever is stored.
+             */
+            expected_updated_at?: string | null;
         };
         OperatorAuditActor: {
             /**
@@ -7867,6 +7872,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];

@@ -57,6 +57,9 @@ const API_KEY_BODIES = [
 
 const INSTANCE_BODIES = [
   { module: 'vllm', api_keys: [] },
+  { module: 'vllm', api_keys: [], expected_updated_at: null },
+  { module: 'vllm', api_keys: [], expected_updated_at: '2030-01-31T12:00:00.000Z' },
+  { module: 'vllm', api_keys: [], expected_updated_at: '' },
   {
     module: 'vllm',
     api_keys: [

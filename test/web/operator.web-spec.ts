@@ -278,6 +278,22 @@ describeJourney('pages of the operator', () => {
     await user.page.getByText('No provider instances').waitFor();
   });
 
+  it('keep a key that another operator adds while the dialog of a provider instance is open', async () => {
+    const path = `${OPERATOR}/provider-instances/vllm-us`;
+    const body = { module: 'openai-compatible', base_url: `${stage.upstream.origin}/us/v1` };
+    await stage.operator.call(path, { method: 'PUT', body: { ...body, api_keys: [{ key: 'sk-of-the-server-4711' }] } });
+    await open('/credentials', 'Credentials');
+    await user.page.getByRole('button', { name: 'Change vllm-us' }).click();
+    const both = [{ key: 'sk-of-the-server-4711' }, { key: 'sk-of-the-server-0815' }];
+    await stage.operator.call(path, { method: 'PUT', body: { ...body, api_keys: both } });
+    user.expectFailure(/^PUT .*\/provider-instances\/vllm-us 409$/);
+    await button('Store').click();
+    await user.page.getByText('changed or deleted meanwhile').waitFor();
+    await button('Cancel').click();
+    await user.page.getByText('…4711, …0815').waitFor();
+    await stage.operator.call(path, { method: 'DELETE' });
+  });
+
   it('mark instances whose version differs', async () => {
     const id = 'instance-of-yesterday';
     await stage.gateway.rows(

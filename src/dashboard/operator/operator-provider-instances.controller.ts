@@ -22,7 +22,7 @@ export class OperatorProviderInstancesController {
   @Session('operator')
   async setProviderInstance(
     @Param('id') id: string,
-    @Body(strictDto) { module, base_url, api_keys }: ProviderInstanceUpdateDto,
+    @Body(strictDto) { module, base_url, api_keys, expected_updated_at }: ProviderInstanceUpdateDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['ProviderInstance']> {
     const apiKeys = api_keys.map(({ id: keyId, key, weight }) => ({
@@ -30,7 +30,8 @@ export class OperatorProviderInstancesController {
       key: key ?? undefined,
       weight: weight ?? 1,
     }));
-    return toRecord(await this.instances.set(id, { module, baseUrl: base_url ?? null, apiKeys }, actor));
+    const settings = { module, baseUrl: base_url ?? null, apiKeys, expectedUpdatedAt: expected_updated_at };
+    return toRecord(await this.instances.set(id, settings, actor));
   }
 
   @Delete(':id')

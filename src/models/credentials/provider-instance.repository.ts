@@ -20,8 +20,9 @@ export class ProviderInstanceRepository {
     return rows.toSorted((one, next) => (one.id < next.id ? -1 : 1));
   }
 
-  /** The row, locked until the end of the transaction. */
-  lock(manager: EntityManager, id: string): Promise<ProviderInstanceEntity | null> {
+  /** The row or its absence, locked until the end of the transaction. */
+  async lock(manager: EntityManager, id: string): Promise<ProviderInstanceEntity | null> {
+    await manager.query(`SELECT pg_advisory_xact_lock(hashtextextended('provider instance ' || $1, 0))`, [id]);
     return manager.findOne(ProviderInstanceEntity, { where: { id }, lock: { mode: 'pessimistic_write' } });
   }
 

@@ -23,6 +23,8 @@ export interface InstanceSettings {
   readonly module: string;
   readonly baseUrl: string | null;
   readonly apiKeys: readonly SubmittedKey[];
+  /** Of the stored instance that these settings may replace; `null`: none, `undefined`: any. */
+  readonly expectedUpdatedAt?: string | null;
 }
 
 /** An instance without its keys. */
@@ -57,12 +59,13 @@ export class ProviderInstanceService {
 
   /**
    * Stores an instance, which every process then offers to deployments.
-   * @throws GatewayError `validation_failed`, naming the field
+   * @throws GatewayError `validation_failed`, naming the field; `conflict` if not the expected instance is stored
    */
   async set(id: string, settings: InstanceSettings, actor: Actor): Promise<InstanceRecord> {
     if (!INSTANCE_ID.test(id)) throw invalid('id', 'id must be 1 to 63 lower-case letters, digits and dashes.');
     const stored = await this.dataSource.transaction(async (manager) => {
       const before = await this.repository.lock(manager, id);
+      requireExpected(before, settings.expectedUpdatedAt);
       const known = before === null ? null : this.repository.unseal(before);
       const instance = toInstance(id, settings, known);
       await this.providers.rehearseInstance(instance);
@@ -121,6 +124,16 @@ export class ProviderInstanceService {
       ? { id, source: 'stored', settings: null, updatedAt }
       : toRecord('stored', instance, updatedAt);
   }
+}
+
+function requireExpected(before: ProviderInstanceEntity | null, expected: string | null | undefined): void {
+  if (expected === undefined || expected === (before?.updatedAt.toISOString() ?? null)) return;
+  throw new GatewayError(
+    'conflict',
+    expected === null
+      ? 'A provider instance with this name is stored already. Change that one.'
+      : 'The provider instance was changed or deleted meanwhile. Open it again and repeat your change.',
+  );
 }
 
 function toInstance(id: string, settings: InstanceSettings, known: ProviderInstance | null): ProviderInstance {

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient, type QueryKey } from '@tanstack/react-query';
 import { useEffect, useRef, useState, type RefObject } from 'react';
+import { isApiError } from '../api/errors';
 import { useNotice } from '../app/notices';
 
 interface ChangeOptions<Input, Output> {
@@ -19,13 +20,15 @@ export interface Change<Input, Output> {
 
 /**
  * A call that changes something. A second click during the call is ignored; `onDone` runs after the reply, and the
- * queries named in `invalidates` load again. A failure after the form was closed appears as a notice. Never repeated
- * automatically.
+ * queries named in `invalidates` load again, also when the page was wrong about the state of things. A failure after the
+ * form was closed appears as a notice. Never repeated automatically.
  */
 export function useChange<Input, Output>(options: ChangeOptions<Input, Output>): Change<Input, Output> {
   const queries = useQueryClient();
   const notice = useNotice();
   const isOpen = useIsOpen();
+  const refresh = (): Promise<unknown> =>
+    Promise.all((options.invalidates ?? []).map((queryKey) => queries.invalidateQueries({ queryKey })));
   const running = useRef(false);
   // Unlike `isPending`, true before the next event: an Escape right after the click must find a form that waits.
   const [started, setStarted] = useState(false);
@@ -35,10 +38,11 @@ export function useChange<Input, Output>(options: ChangeOptions<Input, Output>):
     gcTime: 0,
     onSuccess: async (output, input) => {
       options.onDone?.(output, input);
-      await Promise.all((options.invalidates ?? []).map((queryKey) => queries.invalidateQueries({ queryKey })));
+      await refresh();
     },
     onError: (error) => {
       if (!isOpen.current) notice(`A change failed: ${error.message}`);
+      if (isApiError(error, 'conflict')) void refresh();
     },
     onSettled: () => {
       running.current = false;

@@ -38,4 +38,8 @@ export class ProviderInstanceUpdateDto {
   @ArrayMaxSize(MAX_API_KEYS)
   @NestedArray(ProviderKeyUpdateDto)
   api_keys!: ProviderKeyUpdateDto[];
+
+  @IsOptional()
+  @CodePointLength(1, 40)
+  expected_updated_at?: string | null;
 }

@@ -30,7 +30,7 @@ export function SetProviderInstanceDialog({ instance, onClose }: SetProviderInst
       unwrap(
         api.PUT('/dashboard/api/operator/provider-instances/{id}', {
           params: { path: { id: instance?.id ?? values.current.id ?? '' } },
-          body: toUpdate(values.current, keys),
+          body: toUpdate(values.current, instance),
         }),
       ),
     invalidates: INVALIDATES,
@@ -112,12 +112,17 @@ export function SetProviderInstanceDialog({ instance, onClose }: SetProviderInst
   );
 }
 
-type StoredKeys = NonNullable<ProviderInstance['settings']>['api_keys'];
-
-function toUpdate(values: FormValues, keys: StoredKeys): ProviderInstanceUpdate {
+/** The list of keys is stored as a whole: one that another operator added since the dialog opened must not get lost. */
+function toUpdate(values: FormValues, instance: ProviderInstance | undefined): ProviderInstanceUpdate {
+  const keys = instance?.settings?.api_keys ?? [];
   const kept = keys.filter(({ id }) => `keep.${id}` in values).map(({ id, weight }) => ({ id, weight }));
   const added = values.key ? [{ key: values.key, weight: limitOf(values, 'weight') }] : [];
-  return { module: values.module ?? '', base_url: values.base_url || null, api_keys: [...kept, ...added] };
+  return {
+    module: values.module ?? '',
+    base_url: values.base_url || null,
+    api_keys: [...kept, ...added],
+    expected_updated_at: instance?.updated_at ?? null,
+  };
 }
 
 interface DeleteProviderInstanceDialogProps {

@@ -91,6 +91,28 @@ describe('named provider instances', () => {
     ]);
   });
 
+  it('keep a key that another operator stored since the list was read', async () => {
+    const listed = await put('team', team([{ key: KEYS[0] }]));
+    const [{ id }] = listed.json.settings.api_keys;
+    await put('team', team([{ id }, { key: KEYS[1] }]));
+    const stale = { ...team([{ id, weight: 7 }]), expected_updated_at: listed.json.updated_at };
+    const { status, json } = await put('team', stale);
+    expect([status, json.error.code]).toEqual([409, 'conflict']);
+    const [stored] = (await stage.operator.call(INSTANCES)).json.data.filter(
+      (each: { id: string }) => each.id === 'team',
+    );
+    expect(stored.settings.api_keys).toMatchObject([{ last4: '1111', weight: 1 }, { last4: '2222' }]);
+    const fresh = await put('team', { ...stale, expected_updated_at: stored.updated_at });
+    expect(fresh.json.settings.api_keys).toMatchObject([{ last4: '1111', weight: 7 }]);
+  });
+
+  it('that two operators create at the same time under one name are created once', async () => {
+    const created = await Promise.all(
+      KEYS.map((key) => put('team', { ...team([{ key }]), expected_updated_at: null })),
+    );
+    expect(created.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+  });
+
   it.each<[string, string, object, string]>([
     ['an unknown module', 'team', { module: 'nothing', api_keys: [] }, 'module'],
     ['the id of a module', 'openai', { module: 'openai', api_keys: [{ key: 'a' }] }, 'id'],
