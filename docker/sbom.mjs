@@ -1,6 +1,7 @@
 /**
  * `npm run sbom`: what a release ships, as CycloneDX. `npm sbom --omit dev` leaves out every package that a development
- * package needs too, such as `@nestjs/core`. So this takes the whole list and keeps what the lock file installs in production.
+ * package needs too, such as `@nestjs/core`. So this takes the whole list and keeps what the lock file installs in
+ * production.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

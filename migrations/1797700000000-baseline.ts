@@ -21,8 +21,8 @@ const TABLES = [
 const NEWEST_REPLACED = 'TaskLeases1797510000000';
 
 /**
- * The schema of the first release: `baseline/*.sql` holds its tables and indexes. It replaces the migrations before it, so a
- * database that has all of them has these tables already.
+ * The schema of the first release: `baseline/*.sql` holds its tables and indexes. It replaces the migrations before it,
+ * so a database that has all of them has these tables already.
  */
 export class Baseline1797700000000 implements Migration {
   readonly name = 'Baseline1797700000000';

@@ -78,11 +78,11 @@ const SPEND_WINDOWS = `
     ADD CONSTRAINT spend_window_pkey PRIMARY KEY (organization_id, scope, scope_id, window_start);`;
 
 /**
- * The organization comes first in every key of money, idempotency, jobs and webhooks, so that rows of one organization are
- * together and can be distributed or moved by it.
+ * The organization comes first in every key of money, idempotency, jobs and webhooks, so that rows of one organization
+ * are together and can be distributed or moved by it.
  *
- * Where tables are large, create the indexes with `IF NOT EXISTS` by hand before the upgrade, with `CONCURRENTLY`. Those without
- * the organization are for lookups of the release before; `DropObsoleteLookups` drops them.
+ * Where tables are large, create the indexes with `IF NOT EXISTS` by hand before the upgrade, with `CONCURRENTLY`.
+ * Those without the organization are for lookups of the release before; `DropObsoleteLookups` drops them.
  */
 export class OrganizationFirst1797800000000 implements Migration {
   readonly name = 'OrganizationFirst1797800000000';

@@ -2,8 +2,8 @@ import type { QueryRunner } from 'typeorm';
 import type { Migration } from '../src/core/database/migration-files';
 
 /**
- * Receipts store NULL for a count that is 0 for most requests: 8 bytes less of each row and of the WAL. The previous release
- * reads NULL as 0.
+ * Receipts store NULL for a count that is 0 for most requests: 8 bytes less of each row and of the WAL. The previous
+ * release reads NULL as 0.
  */
 export class OptionalCounts1797900000000 implements Migration {
   readonly name = 'OptionalCounts1797900000000';

@@ -2,9 +2,9 @@ import type { QueryRunner } from 'typeorm';
 import type { Migration } from '../src/core/database/migration-files';
 
 /**
- * Drops what `OrganizationFirst` kept for processes of the release before it: indexes without the organization, the trigger
- * that added it to webhook attempts, and `media_job_finish` without it. Upgrade to a release with `OrganizationFirst` first
- * if processes from before it must keep running meanwhile.
+ * Drops what `OrganizationFirst` kept for processes of the release before it: indexes without the organization, the
+ * trigger that added it to webhook attempts, and `media_job_finish` without it. Upgrade to a release with
+ * `OrganizationFirst` first if processes from before it must keep running meanwhile.
  */
 export class DropObsoleteLookups1798000000000 implements Migration {
   readonly name = 'DropObsoleteLookups1798000000000';

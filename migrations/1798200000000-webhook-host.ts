@@ -3,8 +3,8 @@ import type { Migration } from '../src/core/database/migration-files';
 
 /**
  * A job keeps the host of its webhook as the gateway connects to it: in SQL, spellings of one host are different hosts.
- * `media_job_submit` gets a parameter, so `CREATE OR REPLACE` would leave the old function beside the new one. Jobs from
- * before, and those that the previous release still accepts, have NULL.
+ * `media_job_submit` gets a parameter, so `CREATE OR REPLACE` would leave the old function beside the new one. Jobs
+ * from before, and those that the previous release still accepts, have NULL.
  */
 export class WebhookHost1798200000000 implements Migration {
   readonly name = 'WebhookHost1798200000000';

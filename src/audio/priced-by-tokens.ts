@@ -14,9 +14,9 @@ function hasTokens(prices: readonly PriceVersion[]): boolean {
 }
 
 /**
- * The billable usage: the known seconds or characters, where tokens are charged the reported tokens, and the vendor's bill.
- * Fewer characters are charged if the provider reports fewer. `null` when the provider reported no tokens or zero, and no
- * bill that the price charges.
+ * The billable usage: the known seconds or characters, where tokens are charged the reported tokens, and the vendor's
+ * bill. Fewer characters are charged if the provider reports fewer. `null` when the provider reported no tokens or
+ * zero, and no bill that the price charges.
  */
 export function paidUsage(reported: UsageVector | null, known: UsageVector, price: CompiledPrice): UsageVector | null {
   if (!price.isByTokens)

@@ -19,8 +19,8 @@ import { SPEECH_CONTENT_TYPES, speechDoneEvent, SpokenAudio, SpokenEvents } from
 const MAX_FILE_BYTES = 128 * 1024 * 1024;
 
 /**
- * `POST /v1/audio/speech` on top of the shared inference use case. Audio is forwarded as it arrives. It is all-or-nothing:
- * interrupted audio is free, and its connection is reset.
+ * `POST /v1/audio/speech` on top of the shared inference use case. Audio is forwarded as it arrives. It is
+ * all-or-nothing: interrupted audio is free, and its connection is reset.
  */
 @Injectable()
 export class SpeechService {

@@ -28,8 +28,8 @@ export function toVtt(segments: readonly TimedText[]): string {
 }
 
 /**
- * Players need cues ordered by start time, each with a duration. Model timestamps may overlap, be equal after rounding, or
- * run backwards: such a cue starts with the previous one, or lasts a millisecond.
+ * Players need cues ordered by start time, each with a duration. Model timestamps may overlap, be equal after rounding,
+ * or run backwards: such a cue starts with the previous one, or lasts a millisecond.
  */
 function cuesOf(segments: readonly TimedText[]): Cue[] {
   const cues: Cue[] = [];

@@ -40,8 +40,9 @@ interface Order {
 }
 
 /**
- * `POST /v1/audio/transcriptions` on top of the shared inference use cases. The duration is measured before the hold, and the
- * provider gets exactly the measured bytes. Another plausible duration reported by the provider takes precedence.
+ * `POST /v1/audio/transcriptions` on top of the shared inference use cases. The duration is measured before the hold,
+ * and the provider gets exactly the measured bytes. Another plausible duration reported by the provider takes
+ * precedence.
  */
 @Injectable()
 export class TranscriptionService {

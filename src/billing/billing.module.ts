@@ -20,8 +20,9 @@ export class LedgerModule {}
 
 /**
  * Money: prices, holds, charges, receipts, ledger. Inference reserves before it calls a provider and finishes before it
- * answers; all admission is decided inside PostgreSQL, in batches, so any number of processes may share an organization.
- * Invariant: what a request cost is charged exactly once or not at all, and every hold ends (`money_violations`).
+ * answers; all admission is decided inside PostgreSQL, in batches, so any number of processes may share an
+ * organization. Invariant: what a request cost is charged exactly once or not at all, and every hold ends
+ * (`money_violations`).
  */
 @Module({
   imports: [LedgerModule, SchedulingModule],

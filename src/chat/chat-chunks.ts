@@ -103,9 +103,9 @@ export function chatChunks(model: string): EventRenderer {
 }
 
 /**
- * The adjacent annotations that end at `position`. They share a chunk, since clients that accumulate deltas keep only the
- * last list (`ChatCompletionStream` of the `openai` package). The chunk has the shape that clients expect from OpenAI:
- * https://github.com/vercel/ai/blob/main/packages/openai/src/chat/openai-chat-api.ts.
+ * The adjacent annotations that end at `position`. They share a chunk, since clients that accumulate deltas keep only
+ * the last list (`ChatCompletionStream` of the `openai` package). The chunk has the shape that clients expect from
+ * OpenAI: https://github.com/vercel/ai/blob/main/packages/openai/src/chat/openai-chat-api.ts.
  */
 function annotationsUpTo(position: number, events: readonly ChatEvent[]): readonly UrlCitation[] {
   const before = events.findLastIndex(({ type }, index) => index < position && type !== 'annotation');

@@ -13,7 +13,7 @@ type Outline<T> = T extends readonly (infer Item)[]
 type Identical<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 /**
- * `true` only when a DTO class has exactly the keys, optionality and types of the generated schema type, at every depth.
- * `implements` would not do: a class without the optional fields still implements the schema.
+ * `true` only when a DTO class has exactly the keys, optionality and types of the generated schema type, at every
+ * depth. `implements` would not do: a class without the optional fields still implements the schema.
  */
 export type Mirrors<Dto, Schema> = Identical<Outline<Dto>, Outline<NonNullable<Schema>>>;

@@ -3,7 +3,9 @@
 /** `<vendor>/<model_name>`, at most 256 characters. */
 export const MODEL_ID = /^(?=.{3,256}$)[A-Za-z0-9._-]+\/[!-~]+$/;
 
-/** The https address of a public host, or a `data:` address. Only the beginning is looked at: images may be megabytes. */
+/**
+ * The https address of a public host, or a `data:` address. Only the beginning is looked at: images may be megabytes.
+ */
 export const IMAGE_ADDRESS = /^(https:\/\/[^/\s]|data:)/;
 
 /** A `data:` address or base64. No other address: whatever reads it upstream would fetch it unchecked. */

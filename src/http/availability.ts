@@ -110,8 +110,8 @@ const LEAST_SHARE = 1 / 8;
 /**
  * Detects overload: the event loop is never idle for a second while more requests are in flight than needed to keep it
  * busy. From then on a new request is admitted only when another has ended, because an immediate 503 is better than a
- * long wait for all. The number in flight alone means little: a thousand may be waiting for providers. So the limit shrinks
- * while the event loop stays busy, and follows the number in flight when it is not.
+ * long wait for all. The number in flight alone means little: a thousand may be waiting for providers. So the limit
+ * shrinks while the event loop stays busy, and follows the number in flight when it is not.
  */
 @Injectable()
 export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
@@ -184,7 +184,10 @@ const OVERLOADED = new GatewayError('service_unavailable', 'The server is overlo
   retryAfterSeconds: 1,
 });
 
-/** Refuses requests while the process shuts down or is overloaded (503). It does not guard public routes, such as probes. */
+/**
+ * Refuses requests while the process shuts down or is overloaded (503). It does not guard public routes, such as
+ * probes.
+ */
 @Injectable()
 export class AvailabilityGuard implements CanActivate {
   constructor(

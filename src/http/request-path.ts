@@ -66,9 +66,9 @@ export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
 ];
 
 /**
- * The request path: `onRequest` (request-stages.ts), the guards, the interceptors, the DTO pipe, the controller. Anything
- * thrown, anywhere, becomes the error envelope in the filter. Long JSON replies of the dashboard are compressed
- * (reply-compression.ts).
+ * The request path: `onRequest` (request-stages.ts), the guards, the interceptors, the DTO pipe, the controller.
+ * Anything thrown, anywhere, becomes the error envelope in the filter. Long JSON replies of the dashboard are
+ * compressed (reply-compression.ts).
  */
 @Module({
   imports: [AuthGuardsModule, DashboardSessionModule, InferenceModule, ProbesModule],

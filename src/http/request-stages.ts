@@ -16,8 +16,8 @@ const MAX_CLIENT_REQUEST_ID_LENGTH = 128;
 const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
- * Prepares every request before Nest: its context and rules, and the refusals of the raw request that apply to unknown routes
- * too. A route that leaves open who may call it fails the start.
+ * Prepares every request before Nest: its context and rules, and the refusals of the raw request that apply to unknown
+ * routes too. A route that leaves open who may call it fails the start.
  */
 export function addRequestContext(
   server: FastifyInstance,
@@ -166,8 +166,8 @@ function judge(
 type Handled = ReturnType<NestInterceptor['intercept']>;
 
 /**
- * Runs interceptors in order, registered as one. Nest wraps each registered interceptor in an async scope, two promises and
- * two observables, which costs more CPU per request than all guards together.
+ * Runs interceptors in order, registered as one. Nest wraps each registered interceptor in an async scope, two promises
+ * and two observables, which costs more CPU per request than all guards together.
  */
 export class InterceptorChain implements NestInterceptor {
   constructor(readonly interceptors: readonly NestInterceptor[]) {}

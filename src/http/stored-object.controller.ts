@@ -64,7 +64,9 @@ export class StoredObjectController {
   }
 }
 
-/** The code is one of the contract's; the status is the one that clients of ranges expect (RFC 9110 section 15.5.17). */
+/**
+ * The code is one of the contract's; the status is the one that clients of ranges expect (RFC 9110 section 15.5.17).
+ */
 class RangeNotSatisfiableError extends GatewayError {
   constructor(private readonly sizeBytes: number) {
     super('validation_failed', `The object has only ${sizeBytes} bytes.`, { param: 'Range' });

@@ -112,9 +112,9 @@ function unmasked({ isEdit, mask }: ImageOrder, id: string): Mismatch | null {
 const ONE_IMAGE = { ...NO_USAGE, images: 1 };
 
 /**
- * Fills in the size or quality that a request omits but its price depends on, with the first value in the catalogue, so that
- * the price matches the image. If the price does not depend on it, the provider chooses. Fallback models are considered as
- * long as the requested model keeps a price.
+ * Fills in the size or quality that a request omits but its price depends on, with the first value in the catalogue, so
+ * that the price matches the image. If the price does not depend on it, the provider chooses. Fallback models are
+ * considered as long as the requested model keeps a price.
  */
 export function resolvePricedOptions(
   order: ImageOrder,
@@ -147,8 +147,8 @@ const DEFAULT_PIXELS = 1_536 * 1_024;
 const TOKENS_PER_SOURCE = 6_240;
 
 /**
- * The expected usage of an order: `count` images, and their tokens where a candidate charges by tokens. A candidate that
- * makes fewer images per call reads the prompt more often.
+ * The expected usage of an order: `count` images, and their tokens where a candidate charges by tokens. A candidate
+ * that makes fewer images per call reads the prompt more often.
  */
 export function estimateImages(
   order: ImageOrder,

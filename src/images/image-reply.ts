@@ -60,8 +60,8 @@ function fillGaps(text: string, images: readonly (readonly Buffer[])[]): Buffer[
 }
 
 /**
- * The stored form of a response with embedded images: the images as bytes, a quarter shorter than base64, then the text with
- * a gap for each of them. Each image is preceded by its length, the text by a length of zero.
+ * The stored form of a response with embedded images: the images as bytes, a quarter shorter than base64, then the text
+ * with a gap for each of them. Each image is preceded by its length, the text by a length of zero.
  */
 function packReply(text: string, images: readonly Buffer[]): Buffer[] {
   return [...images.flatMap((bytes) => [lengthOf(bytes), bytes]), lengthOf(Buffer.alloc(0)), Buffer.from(text)];

@@ -24,8 +24,8 @@ export const KEY_FACTS: StepFacts<StoredResponse | null> = {
 const MAX_CLAIMS = 3;
 
 /**
- * Idempotency for every synchronous endpoint: a request with a key either gets a reservation that owns the key, or the stored
- * response of the request that owned it. Requests without a key pass through at no cost.
+ * Idempotency for every synchronous endpoint: a request with a key either gets a reservation that owns the key, or the
+ * stored response of the request that owned it. Requests without a key pass through at no cost.
  */
 @Injectable()
 export class IdempotentExecution {
@@ -38,8 +38,8 @@ export class IdempotentExecution {
 
   /**
    * Admits the request, or returns its stored response, which needs no provider, rate limit or hold.
-   * @throws GatewayError `idempotency_conflict`; `service_unavailable` while the organization is being sent too much; the
-   *   codes of {@link RequestAdmission.admit}
+   * @throws GatewayError `idempotency_conflict`; `service_unavailable` while the organization is being sent too much;
+   *   the codes of {@link RequestAdmission.admit}
    */
   admitOrReplay(input: InferenceInput): Promise<RequestReservation | StoredResponse> {
     const claim = claimOf(input);
@@ -52,8 +52,8 @@ export class IdempotentExecution {
   }
 
   /**
-   * Returns the callback that stores the response with its charge; `null` without a key. `head` is `null` for a response
-   * that was too long to record.
+   * Returns the callback that stores the response with its charge; `null` without a key. `head` is `null` for a
+   * response that was too long to record.
    */
   storeCallback(
     { input, servedModel }: RequestReservation,

@@ -27,8 +27,8 @@ const NO_FALLBACKS: readonly CatalogModel[] = [];
 /**
  * Resolves the requested model and its fallbacks, and checks that they exist, that the key may use them, and that they
  * have this modality. Runs before the idempotency look-up, which may find the response of another key.
- * @throws GatewayError `model_not_found`, `model_not_allowed`, `modality_not_allowed`; `validation_failed` for a model of
- * another modality
+ * @throws GatewayError `model_not_found`, `model_not_allowed`, `modality_not_allowed`; `validation_failed` for a model
+ * of another modality
  */
 export function requireTarget(
   catalog: ModelCatalogService,

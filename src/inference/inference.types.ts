@@ -53,8 +53,8 @@ export interface InferenceInput {
   /** Whether a candidate supports the request. Set when not all may, or when `routing` requires it. */
   readonly supports?: (candidate: Candidate) => boolean;
   /**
-   * Whether the candidate's provider would refuse the request. Set when `routing` requires its support. When all refuse it,
-   * the first one is called nevertheless, and says what it refuses.
+   * Whether the candidate's provider would refuse the request. Set when `routing` requires its support. When all refuse
+   * it, the first one is called nevertheless, and says what it refuses.
    */
   readonly refuses?: (candidate: Candidate) => boolean;
   /** Work such as images that must not run twice: retried only when the first call never started. */

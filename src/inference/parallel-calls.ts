@@ -7,8 +7,8 @@ import { mostUseful } from './provider-failure';
 const logger = new Logger('Attempts');
 
 /**
- * Runs calls in parallel as one attempt. Resolves after the last call with the results of the successful ones, in order:
- * paid work is not discarded because another call failed.
+ * Runs calls in parallel as one attempt. Resolves after the last call with the results of the successful ones, in
+ * order: paid work is not discarded because another call failed.
  * @throws ProviderError when all calls fail: the failure that best determines the next step.
  */
 export async function callTogether<Answer>(

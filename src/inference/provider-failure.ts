@@ -46,8 +46,8 @@ export function noneAvailable(candidates: readonly Candidate[], nowMs: number): 
 }
 
 /**
- * From most to least useful for the client: a rate limit ends at a known time, an outage or timeout is temporary, a broken
- * response may be, a refused account or a missing feature is not.
+ * From most to least useful for the client: a rate limit ends at a known time, an outage or timeout is temporary, a
+ * broken response may be, a refused account or a missing feature is not.
  */
 const BY_USEFULNESS: readonly ProviderErrorCode[] = [
   'provider_rate_limited',

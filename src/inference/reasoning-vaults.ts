@@ -7,7 +7,9 @@ import type { ReasoningVault } from '../providers/contract/reasoning-vault';
 
 /** Since it was last used. Longer than a step of a tool loop takes, a person who approves it included. */
 const LIFETIME_MS = 6 * 3_600_000;
-/** Of one organization, beyond which what it has not used for longest goes: Redis also holds the limits of all others. */
+/**
+ * Of one organization, beyond which what it has not used for longest goes: Redis also holds the limits of all others.
+ */
 const MAX_ORGANIZATION_BYTES = 16 * 1_048_576;
 const MAX_STATE_BYTES = 65_536;
 /** Providers issue ids of at most 64 characters; longer ones were made by a client. */
@@ -16,8 +18,8 @@ const MAX_ID_LENGTH = 256;
 const MAX_LOADED = 128;
 
 /**
- * The entries of an organization are a hash, whose field '' is their size in bytes, and a sorted set of the times at which
- * they were last used, by Redis' clock.
+ * The entries of an organization are a hash, whose field '' is their size in bytes, and a sorted set of the times at
+ * which they were last used, by Redis' clock.
  *
  * KEYS  entries, uses
  * ARGV  lifetime in milliseconds, then what each script names
@@ -32,7 +34,10 @@ local function expire()
 end
 `;
 
-/** Makes room for a value, which the same transaction then writes. ARGV: the most bytes, a field, the bytes of its value. */
+/**
+ * Makes room for a value, which the same transaction then writes. ARGV: the most bytes, a field, the bytes of its
+ * value.
+ */
 const MAKE_ROOM_SCRIPT = `${PREAMBLE}
 local OVERHEAD, MAX_REMOVED = 256, 1000
 local most, field, bytes = tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])

@@ -100,8 +100,8 @@ export class RouteExplainer {
 const NO_REFUSALS: Refusals = new Map();
 
 /**
- * Predicts the outcome of a request with the rules that would apply to it: no provider is called, and nothing is charged,
- * held or counted. Every check runs as far as possible, even after an earlier one refuses.
+ * Predicts the outcome of a request with the rules that would apply to it: no provider is called, and nothing is
+ * charged, held or counted. Every check runs as far as possible, even after an earlier one refuses.
  */
 @Injectable()
 export class RequestExplainer {

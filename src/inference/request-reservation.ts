@@ -79,7 +79,9 @@ export class RequestReservation {
   /** Created with the first failure: most requests have none. */
   private attemptLog: AttemptNote[] | null = null;
   private firstTokenMs: number | null = null;
-  /** Milliseconds since the arrival, when the first provider was called and when the last byte of the answer arrived. */
+  /**
+   * Milliseconds since the arrival, when the first provider was called and when the last byte of the answer arrived.
+   */
   private calledMs: number | null = null;
   private answeredMs: number | null = null;
   private ended = false;
@@ -146,8 +148,8 @@ export class RequestReservation {
   }
 
   /**
-   * Prices the usage of an answer: as reported, which also calibrates the token ratio, else as estimated. Tokens that must
-   * have been used, but that the provider counts as none, are not reported.
+   * Prices the usage of an answer: as reported, which also calibrates the token ratio, else as estimated. Tokens that
+   * must have been used, but that the provider counts as none, are not reported.
    * @param reported `null`: the provider reports none, or its report is incomplete
    */
   bill(reported: UsageVector | null, outputBytes: number, estimator: UsageEstimator): Bill {
@@ -326,8 +328,8 @@ const HOLD_MARGIN_SECONDS = 120;
 const LAST_CHARGES_TIMEOUT_MS = 5_000;
 
 /**
- * Admits a request: the cost is held before anything is sent to a provider. Every synchronous endpoint goes through here
- * (`reserve → attempt → settle or release → record`), so that none can skip a step.
+ * Admits a request: the cost is held before anything is sent to a provider. Every synchronous endpoint goes through
+ * here (`reserve → attempt → settle or release → record`), so that none can skip a step.
  */
 @Injectable()
 export class RequestAdmission implements OnApplicationShutdown {
@@ -351,8 +353,8 @@ export class RequestAdmission implements OnApplicationShutdown {
 
   /**
    * Holds the worst-case cost over the candidates and claims the idempotency key in the same step.
-   * @throws KeyClaimedError when another request holds the key; GatewayError 402 and 429 codes, `no_provider_available`,
-   * `service_unavailable`.
+   * @throws KeyClaimedError when another request holds the key; GatewayError 402 and 429 codes,
+   * `no_provider_available`, `service_unavailable`.
    */
   async admit(input: InferenceInput, claim: IdempotencyClaim | null): Promise<RequestReservation> {
     const candidates = this.planner.plan(input);

@@ -30,7 +30,9 @@ export function holdFacts(holdMicro: Micro): StepFacts<unknown> {
   };
 }
 
-/** The spans of one traced request: its checks, its calls of providers and its charge. Times are monotonic milliseconds. */
+/**
+ * The spans of one traced request: its checks, its calls of providers and its charge. Times are monotonic milliseconds.
+ */
 export class RequestSteps implements CallTrace {
   private attempt: TraceStep | null = null;
   private attemptBeganMs = 0;

@@ -33,8 +33,8 @@ export function responsesOf({ provider, deployment }: Candidate): ResponsesProvi
 }
 
 /**
- * The deployments that can serve a model, best priority first. The array is cached until the catalogue snapshot or a price
- * changes.
+ * The deployments that can serve a model, best priority first. The array is cached until the catalogue snapshot or a
+ * price changes.
  */
 @Injectable()
 export class CandidateSelector {
@@ -146,8 +146,8 @@ function inOrder(candidates: readonly Candidate[], order: readonly string[]): re
 const NO_ROUTING: RoutingDto = {};
 
 /**
- * Plans the route of a request: the candidates to try, in order (src/models/routing/README.md). Without a `routing` object
- * and with all deployments healthy, the plan is an array cached until the catalogue changes.
+ * Plans the route of a request: the candidates to try, in order (src/models/routing/README.md). Without a `routing`
+ * object and with all deployments healthy, the plan is an array cached until the catalogue changes.
  */
 @Injectable()
 export class RoutePlanner {
@@ -259,8 +259,8 @@ function isReady({ health, load }: Candidate): boolean {
 }
 
 /**
- * The first `limit` callable candidates. A candidate that is due for a probe does not count: if another request claims the
- * probe, this request still needs its full number of candidates.
+ * The first `limit` callable candidates. A candidate that is due for a probe does not count: if another request claims
+ * the probe, this request still needs its full number of candidates.
  */
 function takeCallable(candidates: readonly Candidate[], limit: number, nowMs: number): readonly Candidate[] {
   const taken: Candidate[] = [];

@@ -77,10 +77,10 @@ interface StreamHeaders {
 }
 
 /**
- * The use case of every streamed response: hold, open, forward, settle, end; with an `Idempotency-Key` once, and replayed
- * afterwards. The end is sent after the charge is committed. Output delivered before a failure or a disconnect is charged,
- * unless the response is all-or-nothing. A failed stream reports its failure, or resets the connection where the format
- * cannot, and frees its key.
+ * The use case of every streamed response: hold, open, forward, settle, end; with an `Idempotency-Key` once, and
+ * replayed afterwards. The end is sent after the charge is committed. Output delivered before a failure or a disconnect
+ * is charged, unless the response is all-or-nothing. A failed stream reports its failure, or resets the connection
+ * where the format cannot, and frees its key.
  */
 @Injectable()
 export class StreamedInferenceService {

@@ -1,6 +1,6 @@
 /**
- * Token estimates without a tokenizer: bytes times a ratio. A tokenizer is exact for one vendor only, costs a hundred times
- * more, and blocks the event loop on hostile text.
+ * Token estimates without a tokenizer: bytes times a ratio. A tokenizer is exact for one vendor only, costs a hundred
+ * times more, and blocks the event loop on hostile text.
  */
 import {
   type BeforeApplicationShutdown,
@@ -137,9 +137,9 @@ interface Ratio {
 type RatedModel = Pick<CatalogModel, 'id' | 'tokensPerByte'>;
 
 /**
- * Tokens per byte of each model, learned from reported usage and starting at the catalogue's `tokens_per_byte`. Requests
- * read and update it in memory; once a minute the processes average it through Redis, which also preserves it across
- * restarts. Without Redis each process uses only its own observations.
+ * Tokens per byte of each model, learned from reported usage and starting at the catalogue's `tokens_per_byte`.
+ * Requests read and update it in memory; once a minute the processes average it through Redis, which also preserves it
+ * across restarts. Without Redis each process uses only its own observations.
  */
 @Injectable()
 export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShutdown {

@@ -47,8 +47,8 @@ export interface UnaryInference<Result extends MeteredResult> extends UsageEstim
 }
 
 /**
- * The use case of every non-streamed response: hold, attempt, settle, record, respond; with an `Idempotency-Key` once, and
- * replayed afterwards. A returned answer has a committed charge; a thrown error was not charged.
+ * The use case of every non-streamed response: hold, attempt, settle, record, respond; with an `Idempotency-Key` once,
+ * and replayed afterwards. A returned answer has a committed charge; a thrown error was not charged.
  */
 @Injectable()
 export class UnaryInferenceService {

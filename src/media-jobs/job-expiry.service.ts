@@ -52,8 +52,8 @@ export class JobExpiry implements OnModuleDestroy {
   }
 
   /**
-   * After a failure, skips the other jobs of the organization; the next sweep retries them. A job whose end the database
-   * rejects is skipped alone.
+   * After a failure, skips the other jobs of the organization; the next sweep retries them. A job whose end the
+   * database rejects is skipped alone.
    * @param blocked organizations to skip; failing ones are added
    * @param rejected ids of jobs to skip; those that cannot end are added
    * @throws the last error once {@link MAX_BLOCKED_ACCOUNTS} organizations have failed

@@ -47,8 +47,9 @@ export interface FetchOptions {
 type Owner = Pick<MediaJob, 'id' | 'organizationId'>;
 
 /**
- * The images of a video job. Submission checks their URLs; a worker fetches them before it submits the job to a provider.
- * All images are kept in object storage: the row and the replies stay small, and every submission sends the same bytes.
+ * The images of a video job. Submission checks their URLs; a worker fetches them before it submits the job to a
+ * provider. All images are kept in object storage: the row and the replies stay small, and every submission sends the
+ * same bytes.
  */
 @Injectable()
 export class JobInputs {

@@ -27,8 +27,8 @@ export const NEEDS_INPUTS = `(kind = 'video' AND provider_handle IS NULL AND inp
   AND num_nonnulls(params -> 'image_url', params -> 'end_image_url', params -> 'input_images') > 0)`;
 
 /**
- * Jobs of one lane may delay each other: a lane is a deployment or, while images are fetched, an organization, since the
- * organization chooses the hosts.
+ * Jobs of one lane may delay each other: a lane is a deployment or, while images are fetched, an organization, since
+ * the organization chooses the hosts.
  */
 export function laneOf(job: LaneJob): string {
   if (needsInputs(job)) return INPUT_LANE_PREFIX + job.organizationId;

@@ -39,7 +39,9 @@ const LIST = `
 export class JobListingRepository {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Newest first, with one row more than `limit` when there is another page. @throws GatewayError for an invalid cursor */
+  /**
+   * Newest first, with one row more than `limit` when there is another page. @throws GatewayError for an invalid cursor
+   */
   async list(
     organizationId: string,
     { kind, status, model, keyId, from, to }: JobFilter,

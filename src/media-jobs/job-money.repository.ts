@@ -42,7 +42,9 @@ export interface EndOptions {
   readonly audit?: AuditRecord;
 }
 
-/** The two operations of a job that move money. Each is one SQL function and one transaction (`migrations/functions`). */
+/**
+ * The two operations of a job that move money. Each is one SQL function and one transaction (`migrations/functions`).
+ */
 @Injectable()
 export class JobMoneyRepository {
   private readonly accounts: AccountQueue;
@@ -55,10 +57,10 @@ export class JobMoneyRepository {
   }
 
   /**
-   * Accepts a job: writes its idempotency record, hold and row, or none of them. Idempotent: the same key and body get the
-   * same response, and the hold is made once.
-   * @throws GatewayError `idempotency_conflict` (another body), the 402 codes, `service_unavailable` when the database does
-   * not respond: retrying shows whether the job was accepted
+   * Accepts a job: writes its idempotency record, hold and row, or none of them. Idempotent: the same key and body get
+   * the same response, and the hold is made once.
+   * @throws GatewayError `idempotency_conflict` (another body), the 402 codes, `service_unavailable` when the database
+   * does not respond: retrying shows whether the job was accepted
    */
   async submit(submission: JobSubmission): Promise<SubmissionAnswer> {
     const [row] = await this.runStatement<SubmitRow>(submission, SUBMIT, submitValues(submission));
@@ -76,8 +78,8 @@ export class JobMoneyRepository {
   }
 
   /**
-   * Ends a job: settles or releases its hold and writes artifacts, receipt and webhook delivery. Returns the ended job, or
-   * `null` without any change: it has already ended, the guard does not hold, or it cannot end this way now
+   * Ends a job: settles or releases its hold and writes artifacts, receipt and webhook delivery. Returns the ended job,
+   * or `null` without any change: it has already ended, the guard does not hold, or it cannot end this way now
    * (`media_job_finish`). Safe to repeat after a lost response; then read the job.
    * @throws GatewayError `service_unavailable` when the database does not respond
    */

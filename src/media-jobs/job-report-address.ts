@@ -17,8 +17,8 @@ export interface ReportedSubmission {
 }
 
 /**
- * The addresses at which providers report that a job may have ended. Each is for one submission, and its signature is the
- * permission. Providers reach them only where `PUBLIC_BASE_URL` is https.
+ * The addresses at which providers report that a job may have ended. Each is for one submission, and its signature is
+ * the permission. Providers reach them only where `PUBLIC_BASE_URL` is https.
  */
 @Injectable()
 export class JobReportAddress {

@@ -8,8 +8,8 @@ import { JobReports } from './job-reports';
 const MAX_CHALLENGE_LENGTH = 200;
 
 /**
- * Reports of providers about jobs. A report is a hint: nothing in it is trusted, and the response reveals nothing about the
- * job. So a body that cannot be read does no harm, unless its vendor signs it.
+ * Reports of providers about jobs. A report is a hint: nothing in it is trusted, and the response reveals nothing about
+ * the job. So a body that cannot be read does no harm, unless its vendor signs it.
  */
 @Controller('v1/job-reports')
 export class JobReportsController {
@@ -31,7 +31,10 @@ export class JobReportsController {
   }
 }
 
-/** MiniMax verifies an address before it accepts a job (https://platform.minimax.io/docs/api-reference/video-generation-v2-create). */
+/**
+ * MiniMax verifies an address before it accepts a job
+ * (https://platform.minimax.io/docs/api-reference/video-generation-v2-create).
+ */
 function challengeOf(body: unknown): { readonly challenge?: string } {
   const { challenge } = (body ?? {}) as { readonly challenge?: unknown };
   return typeof challenge === 'string' && challenge.length <= MAX_CHALLENGE_LENGTH ? { challenge } : {};

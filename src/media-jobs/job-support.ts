@@ -27,8 +27,8 @@ const USUAL_VIDEO_SECONDS = 5;
 const USUAL_MUSIC_SECONDS = 30;
 
 /**
- * Resolves a video request for its model. An absent option gets the first value of the catalogue's list, so that price and
- * provider use the same settings. Nothing is rounded or dropped.
+ * Resolves a video request for its model. An absent option gets the first value of the catalogue's list, so that price
+ * and provider use the same settings. Nothing is rounded or dropped.
  * @throws GatewayError `validation_failed` with the unsupported field as `param`
  */
 export function videoSettings({ id, media }: ModelMedia, requested: RequestedVideo): VideoSettings {

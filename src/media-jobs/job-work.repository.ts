@@ -8,8 +8,8 @@ import type { JobClaim, JobWakeUp, MediaJob } from './media-job.types';
 const LEASE_SECONDS = 60;
 
 /**
- * The worker's later writes use this fence, until it releases the lease or another worker claims the job. A claim is for
- * the version that was read: when the job has changed since, it claims nothing.
+ * The worker's later writes use this fence, until it releases the lease or another worker claims the job. A claim is
+ * for the version that was read: when the job has changed since, it claims nothing.
  */
 const CLAIM = `
   UPDATE media_job j
@@ -73,7 +73,10 @@ const WITHDRAW_SUBMISSION = `
    WHERE ${OWNED} AND ${UNSENT}
   RETURNING version`;
 
-/** A job that was canceled or expired meanwhile stays so, and gets the handle so that it can be canceled at its provider. */
+/**
+ * A job that was canceled or expired meanwhile stays so, and gets the handle so that it can be canceled at its
+ * provider.
+ */
 const STORE_HANDLE = `
   UPDATE media_job
      SET version = version + 1, provider_handle = $4::jsonb, ${nextRunIn('$5')}, ${RELEASED}, ${NO_SETBACKS},
@@ -123,8 +126,8 @@ interface StoredHandleRow extends VersionRow {
 }
 
 /**
- * The writes of a worker to its job. Each returns `null` without any change when the job has ended or belongs to another
- * worker. Writes that end a step release the lease and return the new version.
+ * The writes of a worker to its job. Each returns `null` without any change when the job has ended or belongs to
+ * another worker. Writes that end a step release the lease and return the new version.
  */
 @Injectable()
 export class JobWorkRepository {
@@ -151,8 +154,8 @@ export class JobWorkRepository {
   }
 
   /**
-   * Ends a step in which no provider accepted the job, or its provider no longer knew it or lacked the result that it had
-   * announced. All may be transient; a stored handle and a successful poll reset the count.
+   * Ends a step in which no provider accepted the job, or its provider no longer knew it or lacked the result that it
+   * had announced. All may be transient; a stored handle and a successful poll reset the count.
    */
   recordSetback(claim: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
     return this.endStep(claim, RECORD_SETBACK, nextRunInMs);
@@ -164,8 +167,8 @@ export class JobWorkRepository {
   }
 
   /**
-   * Must be committed before the provider is called: from then on the job may have been accepted. Returns the token. With
-   * a synchronous provider the job is `submitted` at once, otherwise when its handle is stored.
+   * Must be committed before the provider is called: from then on the job may have been accepted. Returns the token.
+   * With a synchronous provider the job is `submitted` at once, otherwise when its handle is stored.
    */
   async beginSubmission(claim: JobClaim, target: SubmissionTarget): Promise<string | null> {
     const { provider, deploymentId, priceVersionId, mode, account } = target;
@@ -195,8 +198,8 @@ export class JobWorkRepository {
   }
 
   /**
-   * The provider has finished and will bill: for 60 seconds from the first call the job cannot be canceled. Repeat before
-   * each attempt.
+   * The provider has finished and will bill: for 60 seconds from the first call the job cannot be canceled. Repeat
+   * before each attempt.
    */
   async beginFinalizing(claim: JobClaim): Promise<boolean> {
     return (await this.changeOwned(claim, BEGIN_FINALIZING)).length > 0;

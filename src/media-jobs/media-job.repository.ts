@@ -36,7 +36,10 @@ const BRING_POLL_FORWARD = `
      AND provider_handle IS NOT NULL AND next_run_at > now() AND (lease_until IS NULL OR lease_until <= now())
   RETURNING id`;
 
-/** The submission that a report may bring forward. Over `media_job_id_index`: the address of a report names no organization. */
+/**
+ * The submission that a report may bring forward. Over `media_job_id_index`: the address of a report names no
+ * organization.
+ */
 const FIND_REPORTED = `
   SELECT organization_id AS "organizationId", id, provider, kind, provider_handle ->> 'keyId' AS "keyId" FROM media_job
    WHERE id = $1 AND provider_token = $2 AND completed_at IS NULL AND provider_handle IS NOT NULL`;
@@ -56,7 +59,9 @@ const FIND_EXPIRED = `
      AND id <> ALL ($3::uuid[])
    ORDER BY expires_at LIMIT $1`;
 
-/** Over `media_job_cancel_index`. Schedules the next attempt up front (5 s, 10 s, 20 s, 40 s) in case this worker dies. */
+/**
+ * Over `media_job_cancel_index`. Schedules the next attempt up front (5 s, 10 s, 20 s, 40 s) in case this worker dies.
+ */
 const CLAIM_CANCELLATIONS = `
   UPDATE media_job j
      SET cancel_attempts = j.cancel_attempts + 1,
@@ -90,8 +95,8 @@ const REMOVE_ARTIFACTS = `
    WHERE j.organization_id = $1 AND j.id = $2 AND j.deleted_at IS NOT NULL
      AND a.organization_id = j.organization_id AND a.job_id = j.id`;
 /**
- * Over `media_artifact_created_index`: storage deletes no object before its retention ends, so younger rows are skipped. A
- * row is removed after its object.
+ * Over `media_artifact_created_index`: storage deletes no object before its retention ends, so younger rows are
+ * skipped. A row is removed after its object.
  */
 const REMOVE_LOST_ARTIFACTS = `
   DELETE FROM media_artifact
@@ -102,8 +107,8 @@ const REMOVE_LOST_ARTIFACTS = `
             ORDER BY a.created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   RETURNING id`;
 /**
- * The reservation, the receipt, the idempotency record and the delivery log stay. Pending deliveries are withdrawn; a post
- * under way is recorded when it ends, and its next attempt finds no job.
+ * The reservation, the receipt, the idempotency record and the delivery log stay. Pending deliveries are withdrawn; a
+ * post under way is recorded when it ends, and its next attempt finds no job.
  */
 const REMOVE = `
   WITH removed AS (

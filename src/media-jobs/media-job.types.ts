@@ -63,8 +63,8 @@ export interface MediaJob {
   readonly submitStartedAt: Date | null;
   readonly polls: number;
   /**
-   * Consecutive steps in which no provider accepted the job, or its provider did not know it or lacked its result, and the
-   * time of the first.
+   * Consecutive steps in which no provider accepted the job, or its provider did not know it or lacked its result, and
+   * the time of the first.
    */
   readonly setbacks: number;
   readonly setbackSince: Date | null;

@@ -15,14 +15,15 @@ interface Submission {
 }
 
 /**
- * The submissions in flight in this process, by idempotency key. Concurrent duplicates wait here for the first instead of
- * blocking on one row in the database. Between processes the database decides.
+ * The submissions in flight in this process, by idempotency key. Concurrent duplicates wait here for the first instead
+ * of blocking on one row in the database. Between processes the database decides.
  */
 export class SubmissionsUnderWay {
   private readonly submissions = new Map<string, Submission>();
 
   /**
-   * Submits, or returns the response of a duplicate in flight. A refusal is not shared: duplicates may use other API keys.
+   * Submits, or returns the response of a duplicate in flight. A refusal is not shared: duplicates may use other API
+   * keys.
    * @throws GatewayError `idempotency_conflict` when the accepted duplicate has another body
    */
   async submitOnce(

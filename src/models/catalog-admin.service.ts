@@ -1,6 +1,6 @@
 /**
- * The operator's view of the catalogue: all models, whether and why not they are served, and overrides of the files. Every
- * change is committed before it is announced; requests use the same rules (`serving.ts`).
+ * The operator's view of the catalogue: all models, whether and why not they are served, and overrides of the files.
+ * Every change is committed before it is announced; requests use the same rules (`serving.ts`).
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';

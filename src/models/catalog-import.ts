@@ -12,8 +12,8 @@ import type { LoadedModel } from './load-catalog';
 import type { CatalogRepository } from './catalog.repository';
 
 /**
- * Compares the files with the database and decides what the import writes. Pure, so that its rules can be tested without a
- * database: nothing is deleted, rows of `admin` stay unchanged, prices are only added.
+ * Compares the files with the database and decides what the import writes. Pure, so that its rules can be tested
+ * without a database: nothing is deleted, rows of `admin` stay unchanged, prices are only added.
  */
 
 /** A price version to append; its id is assigned when it is written. */
@@ -127,8 +127,8 @@ function withoutCreation({ createdAt: _createdAt, ...row }: StoredCatalog['model
 }
 
 /**
- * Updates the database from the catalogue files. Idempotent. Models removed from the files are disabled, not deleted; models,
- * deployments and prices written by an administrator stay unchanged.
+ * Updates the database from the catalogue files. Idempotent. Models removed from the files are disabled, not deleted;
+ * models, deployments and prices written by an administrator stay unchanged.
  */
 export async function importCatalog(
   repository: CatalogRepository,

@@ -3,7 +3,10 @@ import type { RateLimits } from '../core/types/rate-limits';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 import type { RequestMapping } from '../providers/contract/request-mapping';
 
-/** Prices in integer micro-units per one million tokens. A missing class costs as much as its parent (see `billing/pricing/price.ts`). */
+/**
+ * Prices in integer micro-units per one million tokens. A missing class costs as much as its parent (see
+ * `billing/pricing/price.ts`).
+ */
 export interface TokenRates {
   readonly input: number;
   readonly output: number;
@@ -154,9 +157,9 @@ export interface ActivePrice {
 }
 
 /**
- * Finds the version in force at `nowMs`: of those that have begun and not ended, an operator's before those of the files, and
- * of equals the one that began last. A temporary price therefore overrides a permanent one until it ends, and new files do
- * not override a price of an operator.
+ * Finds the version in force at `nowMs`: of those that have begun and not ended, an operator's before those of the
+ * files, and of equals the one that began last. A temporary price therefore overrides a permanent one until it ends,
+ * and new files do not override a price of an operator.
  */
 export function findActivePrice(history: readonly PriceVersion[], nowMs: number): ActivePrice {
   let version: PriceVersion | null = null;

@@ -187,7 +187,10 @@ function deploymentId(modelId: string, deployment: CatalogEntryDeployment): stri
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** The effective catalogue: operator overrides instead of the values of the files. Deployments of a model are sorted by effective priority, then by id. */
+/**
+ * The effective catalogue: operator overrides instead of the values of the files. Deployments of a model are sorted by
+ * effective priority, then by id.
+ */
 export function applyDecisions({ models, deployments, prices }: DecidedCatalog): DecidedCatalog {
   return {
     models: models.map((row) => ({

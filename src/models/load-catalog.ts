@@ -1,6 +1,6 @@
 /**
- * Reads the catalogue: the built-in files in this folder, and the operator's in CATALOG_DIR, which take precedence by model
- * id. Independent of the database. All faults are reported at once, each with its location.
+ * Reads the catalogue: the built-in files in this folder, and the operator's in CATALOG_DIR, which take precedence by
+ * model id. Independent of the database. All faults are reported at once, each with its location.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -21,8 +21,8 @@ const OUTPUTS = {
 } as const;
 
 /**
- * The parts that a deployment's mapping lacks: an option that a client may choose but that has no field upstream would be
- * dropped without a word, so the catalogue must either map it or not offer it.
+ * The parts that a deployment's mapping lacks: an option that a client may choose but that has no field upstream would
+ * be dropped without a word, so the catalogue must either map it or not offer it.
  * @returns `map.<field>` or `output.<kind>`
  */
 export function missingMappings(
@@ -39,7 +39,9 @@ export function missingMappings(
   return output[kind] === undefined ? [...paths, `output.${kind}`] : paths;
 }
 
-/** Two parts of a mapping that write the same field of the upstream, or one inside the other: one value would be lost. */
+/**
+ * Two parts of a mapping that write the same field of the upstream, or one inside the other: one value would be lost.
+ */
 export interface MappingConflict {
   /** The later of the two: `map.<field>` or `fixed`. */
   readonly part: string;

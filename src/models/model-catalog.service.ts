@@ -1,7 +1,7 @@
 /**
- * The catalogue for requests: an immutable snapshot in memory, so that no request waits for the database. It is rebuilt every
- * 30 seconds and on change messages; during a database outage the last one is used.
- * Neighbours: `catalog-import.ts` fills the tables; routing, billing and inference read the models.
+ * The catalogue for requests: an immutable snapshot in memory, so that no request waits for the database. It is rebuilt
+ * every 30 seconds and on change messages; during a database outage the last one is used. Neighbours:
+ * `catalog-import.ts` fills the tables; routing, billing and inference read the models.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
@@ -44,8 +44,8 @@ export class ModelCatalogService {
   }
 
   /**
-   * Reloads the catalogue. Never rejects: when it cannot be read, the last snapshot stays. A call during another one waits
-   * for it and reads again, since the first may have missed the latest change.
+   * Reloads the catalogue. Never rejects: when it cannot be read, the last snapshot stays. A call during another one
+   * waits for it and reads again, since the first may have missed the latest change.
    */
   @Cron(CronExpression.EVERY_30_SECONDS, scheduled('models.catalog'))
   async refresh(): Promise<void> {
@@ -118,8 +118,8 @@ export class ModelCatalogService {
 const CATALOG_CHANGE_CHANNEL = 'gateway:catalog';
 
 /**
- * Makes every process reload the catalogue. Call it after the change is committed. Never rejects: without Redis the next
- * periodic refresh applies the change within 30 seconds.
+ * Makes every process reload the catalogue. Call it after the change is committed. Never rejects: without Redis the
+ * next periodic refresh applies the change within 30 seconds.
  */
 export async function publishCatalogChange(transport: {
   publish(channel: string, message: string): Promise<unknown>;

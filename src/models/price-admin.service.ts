@@ -40,8 +40,8 @@ export interface PriceEnding {
 }
 
 /**
- * The latest time before its start at which a price can be withdrawn: enough for every process to receive the change, even
- * without Redis or with a clock that is ahead, so that a withdrawn price is never charged.
+ * The latest time before its start at which a price can be withdrawn: enough for every process to receive the change,
+ * even without Redis or with a clock that is ahead, so that a withdrawn price is never charged.
  */
 const WITHDRAWAL_NOTICE_MS = 60_000;
 /** Upper bound for dates; later ones are probably mistakes. */
@@ -68,8 +68,8 @@ export class PriceAdminService {
   }
 
   /**
-   * Adds a version that takes precedence over the files from `effectiveFrom` on. For an existing start time it is the next
-   * revision. A start in the past is refused, because it would change the cost of past requests.
+   * Adds a version that takes precedence over the files from `effectiveFrom` on. For an existing start time it is the
+   * next revision. A start in the past is refused, because it would change the cost of past requests.
    * @throws GatewayError `not_found`, `validation_failed`.
    */
   async add(modelId: string, input: NewPrice, actor: Actor): Promise<PriceVersionEntity> {
@@ -107,10 +107,10 @@ export class PriceAdminService {
   }
 
   /**
-   * Withdraws an operator's version that has not begun. The next revision restores the value of the files for its start time,
-   * if any; the withdrawn version stays in the history.
-   * @throws GatewayError `not_found`; `conflict` when it comes from a file, begins within a minute or has begun, or a later
-   * revision of its start time exists.
+   * Withdraws an operator's version that has not begun. The next revision restores the value of the files for its start
+   * time, if any; the withdrawn version stays in the history.
+   * @throws GatewayError `not_found`; `conflict` when it comes from a file, begins within a minute or has begun, or a
+   * later revision of its start time exists.
    */
   async withdraw(modelId: string, id: string, actor: Actor): Promise<PriceVersionEntity> {
     assertModelId(modelId);
@@ -143,8 +143,9 @@ export class PriceAdminService {
   }
 
   /**
-   * Ends an operator's version, now or later. The next revision has the same price and the end, so that past charges stay as
-   * they are; from the end on, the version that is in force without it applies. A model without one is not served.
+   * Ends an operator's version, now or later. The next revision has the same price and the end, so that past charges
+   * stay as they are; from the end on, the version that is in force without it applies. A model without one is not
+   * served.
    * @throws GatewayError `not_found`, `validation_failed`; `conflict` when it comes from a file, is withdrawn or has
    * ended, or a later revision of its start time exists.
    */

@@ -1,6 +1,6 @@
 /**
- * Compares the catalogue with a public price list, as an alarm for drift: such lists disagree with each other and with the
- * vendors, so they are never its source.
+ * Compares the catalogue with a public price list, as an alarm for drift: such lists disagree with each other and with
+ * the vendors, so they are never its source.
  */
 import { z } from 'zod';
 import { findActivePrice, type PriceVersion } from './catalog-model';

@@ -1,6 +1,6 @@
 /**
- * Finds problems of a well-formed catalogue: models that cannot be offered, settings without effect, unknown providers. Pure;
- * used by the import and by `catalog check`.
+ * Finds problems of a well-formed catalogue: models that cannot be offered, settings without effect, unknown providers.
+ * Pure; used by the import and by `catalog check`.
  */
 import type { Modality } from '../core/types/modality';
 import type { Price } from './catalog-model';

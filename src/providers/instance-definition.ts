@@ -36,7 +36,10 @@ export class InstanceDefinition implements ProviderDefinition {
     return first === undefined ? null : new KeyPool(this.id, [first, ...others], this.coolDowns);
   }
 
-  /** The variables of the module with the values of the instance: never those of the process, which are another account's. */
+  /**
+   * The variables of the module with the values of the instance: never those of the process, which are another
+   * account's.
+   */
   private settingsOf(apiKey: string | undefined): ProviderEnvironment {
     const { credentials } = this.module;
     const baseUrl = this.instance.baseUrl ?? undefined;

@@ -11,8 +11,8 @@ export interface PooledKey {
   /** Not secret, and the same in every process: stored with jobs and shown in logs. */
   readonly id: string;
   /**
-   * Identifies the key at its address, also in other instances: both are limited together, and deduplicate jobs together.
-   * Not secret either.
+   * Identifies the key at its address, also in other instances: both are limited together, and deduplicate jobs
+   * together. Not secret either.
    */
   readonly accountId: string;
   readonly weight: number;
@@ -25,9 +25,9 @@ const REFUSED_COOL_DOWN_MS = 300_000;
 const LIMITED_COOL_DOWN_MS = 10_000;
 
 /**
- * Several keys of one upstream as one provider. Calls are spread by weight. A key that the upstream limits or refuses cools
- * down, and the call goes on with another key: a refused call did no work. Jobs stay with the key that
- * submitted them.
+ * Several keys of one upstream as one provider. Calls are spread by weight. A key that the upstream limits or refuses
+ * cools down, and the call goes on with another key: a refused call did no work. Jobs stay with the key that submitted
+ * them.
  */
 export class KeyPool implements Provider {
   private static readonly logger = new Logger(KeyPool.name);
@@ -243,8 +243,8 @@ export class KeyPool implements Provider {
   }
 
   /**
-   * Calls with the key that submitted the job. If it was removed, any other may belong to its account, so they are asked in
-   * turn. That a key of another account does not know the job says nothing about the job.
+   * Calls with the key that submitted the job. If it was removed, any other may belong to its account, so they are
+   * asked in turn. That a key of another account does not know the job says nothing about the job.
    */
   private async callAbout<Result>({ keyId }: JobHandle, call: (key: PooledKey) => Promise<Result>): Promise<Result> {
     const submitter = this.findKey(keyId);
@@ -288,8 +288,8 @@ export class KeyPool implements Provider {
 }
 
 /**
- * A 403 is not, unless it is about credit: some upstreams also return it for the content of a request, with which a client
- * could cool all keys down.
+ * A 403 is not, unless it is about credit: some upstreams also return it for the content of a request, with which a
+ * client could cool all keys down.
  */
 function isAboutKey({ code, options }: ProviderError): boolean {
   const { credentialRefused, outOfCredit, upstream } = options;

@@ -37,8 +37,8 @@ export interface StoredProviders {
 
 /**
  * The configured providers: those of the modules, from the environment of the process and from stored credentials, and
- * named instances, from a file and stored ones. A stored change takes effect at once: the provider is recreated, the next
- * call uses the new one, and calls in flight finish on the old one, which is closed after them.
+ * named instances, from a file and stored ones. A stored change takes effect at once: the provider is recreated, the
+ * next call uses the new one, and calls in flight finish on the old one, which is closed after them.
  */
 @Injectable()
 export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
@@ -66,8 +66,8 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Creates the configured providers. Modules that import `ProvidersModule` initialize afterwards.
-   * @throws Error when a provider's settings are invalid, naming the variable or instance, or when two providers have the
-   * same id
+   * @throws Error when a provider's settings are invalid, naming the variable or instance, or when two providers have
+   * the same id
    */
   onModuleInit(): void {
     this.modules = this.registry.collect();
@@ -89,8 +89,8 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Replaces what operators have stored. Resolves when all listeners have been notified. A provider that cannot be created
-   * stays as it is.
+   * Replaces what operators have stored. Resolves when all listeners have been notified. A provider that cannot be
+   * created stays as it is.
    */
   async use({ credentials, instances }: StoredProviders): Promise<void> {
     const before = this.effective;

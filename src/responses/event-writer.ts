@@ -12,8 +12,8 @@ import {
 export const EVENT_END = '}\n\n';
 
 /**
- * Writes the numbered events of a response. Events are assembled from JSON text for speed: a stream has an event per token,
- * and its last events repeat all of it.
+ * Writes the numbered events of a response. Events are assembled from JSON text for speed: a stream has an event per
+ * token, and its last events repeat all of it.
  */
 export class EventWriter {
   private written = '';

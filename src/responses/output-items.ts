@@ -5,8 +5,8 @@ export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 export type EndStatus = Exclude<ItemStatus, 'in_progress'>;
 
 /**
- * The items of a response accumulate text in JSON-escaped form: it is used in deltas and again in the complete item, but
- * encoded once.
+ * The items of a response accumulate text in JSON-escaped form: it is used in deltas and again in the complete item,
+ * but encoded once.
  */
 export interface OutputItem {
   readonly id: string;

@@ -29,8 +29,8 @@ export interface StreamEnd {
  * Translates a chat stream to the events of one response. Every item and part is added, grows, and is done, in this
  * order; sequence numbers have no gaps.
  *
- * Unless the upstream says where items end, a message is done when the model starts to call tools, and calls stay open until
- * the end: upstreams may interleave them.
+ * Unless the upstream says where items end, a message is done when the model starts to call tools, and calls stay open
+ * until the end: upstreams may interleave them.
  */
 export class ResponseEvents {
   private readonly events = new EventWriter(0);

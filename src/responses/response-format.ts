@@ -26,8 +26,8 @@ interface Direct {
 }
 
 /**
- * A chat model's reply as one response: JSON or events. A deployment that speaks the Responses API gets the conversation as
- * sent, and its items come back as they are, except for ids; any other deployment gets a chat.
+ * A chat model's reply as one response: JSON or events. A deployment that speaks the Responses API gets the
+ * conversation as sent, and its items come back as they are, except for ids; any other deployment gets a chat.
  */
 export class ResponseFormat implements ChatFormat {
   private readonly response: ResponseObject;

@@ -58,7 +58,9 @@ export function incompleteReasonOf(finishReason: string | null): IncompleteReaso
   return finishReason === 'content_filter' ? 'content_filter' : undefined;
 }
 
-/** The items of an ended response as JSON. In a truncated one, the last item is incomplete unless it was done before. */
+/**
+ * The items of an ended response as JSON. In a truncated one, the last item is incomplete unless it was done before.
+ */
 export function endedItems(items: readonly OutputItem[], truncated: boolean): string {
   return items.map((item) => item.json(endedStatus(item, items, truncated))).join(',');
 }

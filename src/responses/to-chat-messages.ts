@@ -39,8 +39,8 @@ const CHAT_FIELDS = ['name', 'refusal', 'tool_calls', 'tool_call_id'] as const;
 /**
  * Converts the conversation of a request to chat messages, without validation: missing fields stay missing.
  *
- * In chat, one message holds the text and calls of a model turn, and the tool results must follow directly; in a request they
- * are separate items. So calls join the text before them, and text joins the calls before it.
+ * In chat, one message holds the text and calls of a model turn, and the tool results must follow directly; in a
+ * request they are separate items. So calls join the text before them, and text joins the calls before it.
  */
 export function toChatMessages({ instructions, input }: ResponseRequestDto): ChatMessages {
   const conversation = new Conversation();
@@ -66,8 +66,8 @@ class Conversation implements ChatMessages {
   }
 
   /**
-   * Tool results in chat are text only. Their images follow in a user message after all results of the turn, because nothing
-   * may come between a call and its result.
+   * Tool results in chat are text only. Their images follow in a user message after all results of the turn, because
+   * nothing may come between a call and its result.
    */
   showImages(): void {
     const { images } = this;

@@ -18,8 +18,8 @@ const CHAT_FIELDS = ['name', 'refusal', 'tool_calls', 'tool_call_id'];
 const ROLES: ReadonlySet<unknown> = new Set(['user', 'system', 'developer', 'assistant']);
 
 /**
- * The conversation of a valid request as input items of an upstream that speaks the Responses API. Only fields that the API
- * document lists are copied: others could refer to data in the operator's account.
+ * The conversation of a valid request as input items of an upstream that speaks the Responses API. Only fields that the
+ * API document lists are copied: others could refer to data in the operator's account.
  * @returns `null` when a message or part is in the format of chat, and so has to be translated
  */
 export function toInputItems({ instructions, input }: ResponseRequestDto): readonly InputItem[] | null {

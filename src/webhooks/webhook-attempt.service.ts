@@ -14,7 +14,10 @@ import { WebhookSecretService } from './webhook-secret.service';
 import { signatureHeaders } from './webhook-signature';
 import { type ClaimedDelivery, type DeliveryState, TEST_EVENT } from './webhook.types';
 
-/** Plus the 15 s of a post (`OutboundClient`), this is shorter than the lease: a post ends before another process claims. */
+/**
+ * Plus the 15 s of a post (`OutboundClient`), this is shorter than the lease: a post ends before another process
+ * claims.
+ */
 const POST_WITHIN_MS = 40_000;
 /** Since the claim. A post that cannot be recorded by then is repeated. */
 const RECORD_WITHIN_MS = 55_000;

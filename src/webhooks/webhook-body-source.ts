@@ -16,6 +16,8 @@ export interface WebhookBody {
  * Builds webhook bodies. Implemented by the jobs module. Called for every attempt, so that signed URLs are fresh.
  */
 export interface WebhookBodySource {
-  /** `null`: the job was deleted and the delivery is withdrawn. After an error the attempt is repeated and not counted. */
+  /**
+   * `null`: the job was deleted and the delivery is withdrawn. After an error the attempt is repeated and not counted.
+   */
   build(delivery: JobDelivery): Promise<WebhookBody | null>;
 }

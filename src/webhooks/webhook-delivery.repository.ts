@@ -3,8 +3,8 @@ import { DataSource } from 'typeorm';
 import type { AttemptOutcome, ClaimedDelivery, DeliveryState, DeliverySubject, NextStep } from './webhook.types';
 
 /**
- * Longer than an attempt can take (`WebhookAttemptService`), so that two processes never post one delivery at once. After a
- * process dies, its deliveries are claimed again when this ends.
+ * Longer than an attempt can take (`WebhookAttemptService`), so that two processes never post one delivery at once.
+ * After a process dies, its deliveries are claimed again when this ends.
  */
 const LEASE_SECONDS = 60;
 /** Concurrent posts of all processes. One organization may use at most half of the slots of a host. */
@@ -26,7 +26,9 @@ const FIND_PENDING_OF_JOB = `
 /** Matches only the current claim: every lease has its own end time. */
 const OWNED = `organization_id = $1 AND id = $2 AND lease_until = $3 AND state = 'pending'`;
 
-/** Sending again was requested after the claim, which takes only what is due: then a failure begins a new round at once. */
+/**
+ * Sending again was requested after the claim, which takes only what is due: then a failure begins a new round at once.
+ */
 const SENT_AGAIN = `$4 IN ('pending', 'exhausted')
   AND next_at > lease_until - make_interval(secs => ${LEASE_SECONDS}) + interval '1 millisecond'`;
 
@@ -133,7 +135,10 @@ export class WebhookDeliveryRepository {
     await this.dataSource.query(WITHDRAW, [organizationId, id, leaseUntil]);
   }
 
-  /** Deletes up to `limit` deliveries older than 30 days with their attempts, skipping locked ones. Returns their number. */
+  /**
+   * Deletes up to `limit` deliveries older than 30 days with their attempts, skipping locked ones. Returns their
+   * number.
+   */
   async prune(limit: number): Promise<number> {
     const [row] = await this.dataSource.query<{ count: number }[]>(PRUNE, [RETENTION_DAYS, limit]);
     return row?.count ?? 0;

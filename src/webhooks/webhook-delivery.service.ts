@@ -17,8 +17,8 @@ const NO_SLOT_DELAY_MS = 1_000;
 const DRAIN_MS = 20_000;
 
 /**
- * Delivers due webhooks in every worker process: on wake-ups, once a second, and whenever a post ends. Processes share the
- * work by claiming rows. A claim takes whatever is due in a fair order, not the delivery of one wake-up.
+ * Delivers due webhooks in every worker process: on wake-ups, once a second, and whenever a post ends. Processes share
+ * the work by claiming rows. A claim takes whatever is due in a fair order, not the delivery of one wake-up.
  */
 @Injectable()
 export class WebhookDeliveryService implements OnApplicationShutdown {
@@ -56,8 +56,8 @@ export class WebhookDeliveryService implements OnApplicationShutdown {
   }
 
   /**
-   * Posts the delivery if it is due and may be posted now. Returns the milliseconds until its next attempt; `null`: it has
-   * ended.
+   * Posts the delivery if it is due and may be posted now. Returns the milliseconds until its next attempt; `null`: it
+   * has ended.
    */
   async deliver(delivery: WakeUp): Promise<number | null> {
     const dueInMs = await this.deliveries.findDueInMs(delivery);

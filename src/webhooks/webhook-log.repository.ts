@@ -105,8 +105,8 @@ const LOCK = `
     FROM webhook_delivery w LEFT JOIN media_job j ON j.organization_id = w.organization_id AND j.id = w.job_id
    WHERE w.organization_id = $1 AND w.id = $2 FOR UPDATE OF w`;
 /**
- * A pending delivery becomes due now; an ended one restarts the schedule. During an attempt, a `next_at` after the claim is
- * the request to begin a new round if it fails.
+ * A pending delivery becomes due now; an ended one restarts the schedule. During an attempt, a `next_at` after the
+ * claim is the request to begin a new round if it fails.
  */
 const SEND_AGAIN = `
   UPDATE webhook_delivery w
@@ -138,7 +138,9 @@ export class WebhookLogRepository {
     return this.dataSource.transaction(work);
   }
 
-  /** Newest first, with one row more than `limit` when there is another page. @throws GatewayError for an invalid cursor */
+  /**
+   * Newest first, with one row more than `limit` when there is another page. @throws GatewayError for an invalid cursor
+   */
   async list(
     organizationId: string,
     { state, jobId, event, from, to }: DeliveryFilter,
@@ -176,8 +178,8 @@ export class WebhookLogRepository {
   }
 
   /**
-   * Seconds until the organization may send another test; 0 for now. Locks the organization's tests until the transaction
-   * ends.
+   * Seconds until the organization may send another test; 0 for now. Locks the organization's tests until the
+   * transaction ends.
    * @param atMost maximum tests within `windowSeconds`
    */
   async waitForTest(

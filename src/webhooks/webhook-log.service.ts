@@ -48,8 +48,8 @@ export class WebhookLogService {
   }
 
   /**
-   * Makes a delivery due now and returns it. A pending delivery keeps its schedule; an ended one restarts it. The id, which
-   * is the `webhook-id`, and the log stay.
+   * Makes a delivery due now and returns it. A pending delivery keeps its schedule; an ended one restarts it. The id,
+   * which is the `webhook-id`, and the log stay.
    * @throws GatewayError `not_found`; `conflict` when the job was deleted, or after 1,000 attempts
    */
   async redeliver(organizationId: string, id: string, actor: Actor): Promise<WebhookDelivery> {

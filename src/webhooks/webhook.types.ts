@@ -5,8 +5,8 @@ export const WEBHOOK_EVENTS = ['job.completed', 'job.failed', TEST_EVENT] as con
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 /**
- * `exhausted`: all attempts failed; `gone`: the receiver responded 410; `withdrawn`: the job was deleted. All but `pending`
- * are final until the delivery is sent again.
+ * `exhausted`: all attempts failed; `gone`: the receiver responded 410; `withdrawn`: the job was deleted. All but
+ * `pending` are final until the delivery is sent again.
  */
 export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted', 'gone', 'withdrawn'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
@@ -36,8 +36,8 @@ export type ClaimedDelivery = DeliverySubject & {
 };
 
 /**
- * Why an attempt failed: a response other than 2xx, 410, no response, or a host without a public IP address. No detail is
- * given, so that the log does not reveal hosts that only the gateway can reach.
+ * Why an attempt failed: a response other than 2xx, 410, no response, or a host without a public IP address. No detail
+ * is given, so that the log does not reveal hosts that only the gateway can reach.
  */
 export type AttemptError = 'rejected' | 'gone' | 'unreachable' | 'address_blocked';
 

@@ -1,6 +1,6 @@
 /**
- * `--against`: our gateway and others under the same load, one after the other in every round. Only the closed loop runs,
- * because a fixed arrival rate that one of them cannot serve would measure its queue.
+ * `--against`: our gateway and others under the same load, one after the other in every round. Only the closed loop
+ * runs, because a fixed arrival rate that one of them cannot serve would measure its queue.
  */
 import { readMemory } from '#bench/cpu';
 import { type Bench, closedJob, type Phase, runPhase, type Target, warmUp } from '#bench/measure';

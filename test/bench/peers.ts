@@ -1,4 +1,6 @@
-/** Other gateways that the bench can run beside ours. They are found on the machine and never installed by this project. */
+/**
+ * Other gateways that the bench can run beside ours. They are found on the machine and never installed by this project.
+ */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- translate`: CPU time per chunk of a stream within the gateway, by the upstream's wire format, beside
- * forwarding the bytes as they are. One process, no sockets and no databases, so it runs anywhere; see README.md here.
+ * `npm run bench -- translate`: CPU time per chunk of a stream within the gateway, by the upstream's wire format,
+ * beside forwarding the bytes as they are. One process, no sockets and no databases, so it runs anywhere; see README.md
+ * here.
  */
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
@@ -155,7 +156,9 @@ async function measure({ open, events: toEvents }: Contender, streams: number): 
   return (user + system) / (streams * CHUNKS_PER_STREAM);
 }
 
-/** Prints one JSON object: the least and the median CPU time by format, and the difference from the baseline by round. */
+/**
+ * Prints one JSON object: the least and the median CPU time by format, and the difference from the baseline by round.
+ */
 export async function benchTranslation(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],

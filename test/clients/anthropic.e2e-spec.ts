@@ -58,7 +58,8 @@ describe('a Claude model', () => {
       system: [{ type: 'text', text: 'Be brief.' }],
       thinking: { type: 'adaptive', display: 'summarized' },
     });
-    // 10 input at 2, 5 read at 0.1, 3 written for 5 minutes at 2.5, 4 for an hour at 4, 1 output at 10 dollars a million.
+    // 10 input at 2, 5 read at 0.1, 3 written for 5 minutes at 2.5, 4 for an hour at 4, 1 output at 10 dollars a
+    // million.
     expect(response.headers.get('x-llm-cost-micro')).toBe('54');
     expect(upstream.received[0]?.headers).toMatchObject({
       'x-api-key': 'sk-ant-test',

@@ -1,4 +1,7 @@
-/** Models behind upstreams of the format of chat completions, through the official client. The test scripts the upstream. */
+/**
+ * Models behind upstreams of the format of chat completions, through the official client. The test scripts the
+ * upstream.
+ */
 import type OpenAI from 'openai';
 import { chunk, sse } from '../conformance/chat-chunks';
 import { FakeUpstream } from '../conformance/fake-upstream';

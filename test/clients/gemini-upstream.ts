@@ -45,8 +45,8 @@ const refuse = (message: string): Refusal => ({
 
 /**
  * The Gemini API of a model of generation 3.8 or 4 as its documentation describes it: it refuses unknown fields, turns
- * that do not alternate, results that do not match their calls, and calls of the current turn without the signature that
- * it has issued. The script decides what it answers.
+ * that do not alternate, results that do not match their calls, and calls of the current turn without the signature
+ * that it has issued. The script decides what it answers.
  */
 export class GeminiUpstream {
   readonly requests: GeminiRequest[] = [];

@@ -1,6 +1,6 @@
 /**
- * How many source files run for a plain chat completion, which is how many one must read to follow it. A new file on the
- * path belongs into one that is there already, or raises the ceiling for a reason.
+ * How many source files run for a plain chat completion, which is how many one must read to follow it. A new file on
+ * the path belongs into one that is there already, or raises the ceiling for a reason.
  */
 import { Session, type Profiler } from 'node:inspector/promises';
 import { relative, resolve } from 'node:path';

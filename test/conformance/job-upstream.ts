@@ -118,7 +118,9 @@ export function playJobs(vendor: JobVendor, fileHost?: string): Answer {
   };
 }
 
-/** The answers of a vendor whose reply is the piece of music, an MP3 file that `deliver` wraps in the vendor's document. */
+/**
+ * The answers of a vendor whose reply is the piece of music, an MP3 file that `deliver` wraps in the vendor's document.
+ */
 export function playMusic(deliver: (response: ServerResponse, file: Buffer) => void): Answer {
   return (response, { body }) => {
     const says = (prompt: string) => body.includes(prompt);

@@ -2,7 +2,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/** Every line of the log has one schema: names in snake_case, and a stable `event` from `warn` on (core/observability). */
+/**
+ * Every line of the log has one schema: names in snake_case, and a stable `event` from `warn` on (core/observability).
+ */
 const ROOT = join(__dirname, '../..');
 const FILES = globSync('src/**/*.ts', { cwd: ROOT }).filter(
   (file) => !/\.spec\.ts$|^src\/(web|cli|contract)\//.test(file),

@@ -1,4 +1,6 @@
-/** Responses requests as official clients and agents send them, and near misses. The document decides which are valid. */
+/**
+ * Responses requests as official clients and agents send them, and near misses. The document decides which are valid.
+ */
 const model = 'mock/chat-1';
 const respond = (fields: object): object => ({ model, input: 'hi', ...fields });
 const items = (...input: readonly unknown[]): object => ({ model, input });

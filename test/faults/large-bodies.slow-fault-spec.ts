@@ -83,7 +83,8 @@ describe('fifty of the largest bodies at once', () => {
       databaseUrl: database.url,
       redisUrl: createTestRedis().url,
       environment: {
-        // V8 takes the size of its young generation from the memory of the machine: that of a container, on any machine.
+        // V8 takes the size of its young generation from the memory of the machine: that of a container, on any
+        // machine.
         NODE_OPTIONS: `--max-semi-space-size=16 --require ${resolve(__dirname, 'process-probe.js')}`,
         PROCESS_PROBE_FILE: probeFile,
       },

@@ -1,6 +1,6 @@
 /**
- * What it costs requests that a gateway is watched: Prometheus reads its metrics every second, and one request in a hundred
- * is traced. Alone on the machine, in the long form.
+ * What it costs requests that a gateway is watched: Prometheus reads its metrics every second, and one request in a
+ * hundred is traced. Alone on the machine, in the long form.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { endChildren, findFreePort } from '../harness/child-process';

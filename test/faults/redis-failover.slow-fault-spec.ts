@@ -85,7 +85,8 @@ whenInstalled('a failover of Redis (skipped where redis-server is not installed)
           [
             `sentinel monitor ${PRIMARY_NAME} 127.0.0.1 ${primary.port} 2`,
             `sentinel down-after-milliseconds ${PRIMARY_NAME} 1000`,
-            // On a busy machine 5 s end the failover halfway: the replica is promoted, but the sentinels name the dead server.
+            // On a busy machine 5 s end the failover halfway: the replica is promoted, but the sentinels name the dead
+            // server.
             `sentinel failover-timeout ${PRIMARY_NAME} 60000`,
           ],
           'sentinel',

@@ -60,7 +60,8 @@ const RECORD_LAGS = `
       FAL_BASE_URL: vendor.origin,
       OUTBOUND_ALLOW_CIDRS: '127.0.0.1',
       NODE_EXTRA_CA_CERTS: certificate,
-      // Half of it for one vendor: 1,000 jobs that are polled every 15 s and answered in 0.1 s hold 7, their first polls more.
+      // Half of it for one vendor: 1,000 jobs that are polled every 15 s and answered in 0.1 s hold 7, their first
+      // polls more.
       WORKER_CONCURRENCY: '100',
     });
     await fixture.operator.rows(RECORD_LAGS);

@@ -1,6 +1,6 @@
 /**
- * The previous version on the schema of this one, beside it, and replaced by it under load. `PREVIOUS_BUILD` is the `dist`
- * folder of its build; the test of migrations under a held lock is in `../integration/database/migrations`.
+ * The previous version on the schema of this one, beside it, and replaced by it under load. `PREVIOUS_BUILD` is the
+ * `dist` folder of its build; the test of migrations under a held lock is in `../integration/database/migrations`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { endChildren, findFreePort } from '../harness/child-process';

@@ -181,7 +181,9 @@ describe('kill -9 of a worker with a job at each vendor', () => {
     return Promise.all(submissions);
   }
 
-  /** Brings polls forward, as reports of vendors do, until `reached` resolves: some vendors ask for 30 s between two. */
+  /**
+   * Brings polls forward, as reports of vendors do, until `reached` resolves: some vendors ask for 30 s between two.
+   */
   async function hurried<Result>(jobs: readonly Job[], reached: () => Promise<Result>): Promise<Result> {
     const end = new AbortController();
     const hurry = until('the end of the polls', 120_000, async () => {

@@ -64,8 +64,9 @@ export function fitsItsWidth(page: Page): Promise<boolean> {
 }
 
 /**
- * Visible text and controls that a user cannot reach, one line each: beyond the edge of the page, or cut off by an element that
- * does not scroll. What an ellipsis shortens is complete elsewhere, and what is for screen readers only is no content here.
+ * Visible text and controls that a user cannot reach, one line each: beyond the edge of the page, or cut off by an
+ * element that does not scroll. What an ellipsis shortens is complete elsewhere, and what is for screen readers only is
+ * no content here.
  */
 export function clippedContent(page: Page): Promise<readonly string[]> {
   return page.evaluate(`(() => {

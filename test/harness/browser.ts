@@ -1,4 +1,7 @@
-/** A Chromium for journeys through the pages. Every journey fails on what no page may ever do (`BrowserUser.complaints`). */
+/**
+ * A Chromium for journeys through the pages. Every journey fails on what no page may ever do
+ * (`BrowserUser.complaints`).
+ */
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

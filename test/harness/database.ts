@@ -1,6 +1,6 @@
 /**
- * A separate database for every test file: a copy of the template that `global-setup.ts` has prepared. A copy takes about
- * 50 ms and isolates the tests' rows.
+ * A separate database for every test file: a copy of the template that `global-setup.ts` has prepared. A copy takes
+ * about 50 ms and isolates the tests' rows.
  */
 import { randomUUID } from 'node:crypto';
 import { Client, Pool, type PoolClient } from 'pg';

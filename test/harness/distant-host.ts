@@ -21,8 +21,8 @@ const PROGRAM = `
 const QUEUED = 4;
 
 /**
- * A way to a local server on which the first packet of a connection is lost, as over a bad network: the kernel repeats it
- * after a second.
+ * A way to a local server on which the first packet of a connection is lost, as over a bad network: the kernel repeats
+ * it after a second.
  */
 export class DistantHost {
   private constructor(

@@ -190,7 +190,10 @@ function end(to: Socket, from: Socket, by: 'reset' | 'end'): void {
   }
 }
 
-/** While the end of a socket is being sent, Node cannot reset it: the handle would stay, and keep the process from exiting. */
+/**
+ * While the end of a socket is being sent, Node cannot reset it: the handle would stay, and keep the process from
+ * exiting.
+ */
 function resetConnection(socket: Socket): void {
   if (socket.writableEnded && !socket.writableFinished) socket.destroy();
   else socket.resetAndDestroy();

@@ -10,8 +10,8 @@ const MIN_LENGTH = 12;
 const REDACTED = '[secret]';
 
 /**
- * What the page has: its document with the values of fields, storage, and the state of its history. The dialog that shows
- * a new secret once, and what is typed into password fields, are left out.
+ * What the page has: its document with the values of fields, storage, and the state of its history. The dialog that
+ * shows a new secret once, and what is typed into password fields, are left out.
  */
 const READ_PAGE = `(() => {
   const once = [...document.querySelectorAll('[data-secret]')].map((shown) => shown.closest('dialog') ?? shown);

@@ -7,7 +7,9 @@ import { PostgresProcess } from '../faults/postgres-process';
 import { endChildren } from './child-process';
 import { createTestPool } from './database';
 
-/** A primary with the schema, its streaming replica, and the reads of a process that looks at the replica every 20 ms. */
+/**
+ * A primary with the schema, its streaming replica, and the reads of a process that looks at the replica every 20 ms.
+ */
 export class ReadReplica {
   private constructor(
     readonly primary: PostgresProcess,

@@ -31,7 +31,9 @@ export function patient(strictUrl: string): string {
   return url.href;
 }
 
-/** Resolves when it is connected: to all nodes that answer, where it is a cluster. Retries what a busy machine delayed. */
+/**
+ * Resolves when it is connected: to all nodes that answer, where it is a cluster. Retries what a busy machine delayed.
+ */
 export async function untilReady(redis: RedisClient): Promise<void> {
   while (redis.status !== 'ready') await once(redis, 'ready').catch(() => undefined);
   if (redis instanceof Cluster) await Promise.all(redis.nodes().map(untilConnectedOrEnded));

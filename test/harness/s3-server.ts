@@ -44,8 +44,8 @@ export class S3Server {
   }
 
   /**
-   * Never answers the next upload of this part of an object, nor another attempt at it. Resolves once it has arrived and the parts
-   * before it are stored.
+   * Never answers the next upload of this part of an object, nor another attempt at it. Resolves once it has arrived
+   * and the parts before it are stored.
    */
   holdPart(number: number): Promise<void> {
     const { httpServer } = this.server;

@@ -1,6 +1,6 @@
 /**
- * Child processes run outside of Jest, whose transform they do not see: those that the gateway forks from a TypeScript file get the
- * hook that tests give to their own. The build has only JavaScript.
+ * Child processes run outside of Jest, whose transform they do not see: those that the gateway forks from a TypeScript
+ * file get the hook that tests give to their own. The build has only JavaScript.
  */
 const { join } = require('node:path');
 const childProcess = require('node:child_process');

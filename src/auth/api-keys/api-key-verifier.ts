@@ -123,8 +123,8 @@ class ApiKeyCache {
 
   /**
    * The key's record, or `null` when the key does not exist; a promise only when the database must be queried.
-   * @throws GatewayError `invalid_api_key` when it is not plausible; `service_unavailable` (thrown or rejected) when the
-   *   database fails or times out.
+   * @throws GatewayError `invalid_api_key` when it is not plausible; `service_unavailable` (thrown or rejected) when
+   *   the database fails or times out.
    */
   find(key: string): StoredApiKey | null | Promise<StoredApiKey | null> {
     const id = hash('sha256', key, 'base64url');

@@ -101,7 +101,8 @@ export class ApiKeyService {
 
   /**
    * @param input `null`: no such rule. Omitted settings and the key's usage stay unchanged.
-   * @throws GatewayError `not_found`, `validation_failed`, `conflict` when the key is revoked or the organization suspended.
+   * @throws GatewayError `not_found`, `validation_failed`, `conflict` when the key is revoked or the organization
+   * suspended.
    */
   async update(
     keyId: string,
@@ -121,8 +122,8 @@ export class ApiKeyService {
   }
 
   /**
-   * Revokes the key permanently and immediately, also during a grace period; of a playground key, the secrets that exist
-   * now. @throws GatewayError `not_found`.
+   * Revokes the key permanently and immediately, also during a grace period; of a playground key, the secrets that
+   * exist now. @throws GatewayError `not_found`.
    */
   revoke(keyId: string, organizationId: string | null, actor: Actor): Promise<ApiKeyEntity> {
     return this.changeAny(keyId, organizationId, actor, async (manager, before) => {
@@ -142,8 +143,8 @@ export class ApiKeyService {
 
   /**
    * A new key with the same settings. The old key is revoked immediately or stays valid for `graceSeconds`.
-   * @throws GatewayError `not_found`, `validation_failed`, `conflict` when the key is revoked, replaced or expired or the
-   *   organization suspended, `max_api_keys_reached` when too many keys are in a grace period.
+   * @throws GatewayError `not_found`, `validation_failed`, `conflict` when the key is revoked, replaced or expired or
+   *   the organization suspended, `max_api_keys_reached` when too many keys are in a grace period.
    */
   async rotate(
     keyId: string,

@@ -67,7 +67,9 @@ export class PlaygroundKeyService {
     this.sessionIdleMs = dashboard.sessions.idleMs;
   }
 
-  /** @throws GatewayError `not_found`, `forbidden`, `unauthenticated`, `conflict` while the organization is suspended. */
+  /**
+   * @throws GatewayError `not_found`, `forbidden`, `unauthenticated`, `conflict` while the organization is suspended.
+   */
   issue(organizationId: string, user: PlaygroundUser): Promise<IssuedPlaygroundKey> {
     const work = async (manager: EntityManager): Promise<IssuedPlaygroundKey> => {
       const organization = await lockOrganization(manager, organizationId);

@@ -85,8 +85,8 @@ export class AllowedIpGuard implements KeyGuard {
 }
 
 /**
- * Refuses keys whose `allowed_modalities` lack the `@Modality()` of the route (403). The modality of the model in the body is
- * checked once the body is read.
+ * Refuses keys whose `allowed_modalities` lack the `@Modality()` of the route (403). The modality of the model in the
+ * body is checked once the body is read.
  */
 @Injectable()
 export class ModalityGuard implements KeyGuard {
@@ -104,8 +104,8 @@ export class ModalityGuard implements KeyGuard {
 }
 
 /**
- * Refuses callers over their limits before the body is read (429): on routes that spend, callers that this process has just
- * refused; on the other routes of a key, by the limit of reads.
+ * Refuses callers over their limits before the body is read (429): on routes that spend, callers that this process has
+ * just refused; on the other routes of a key, by the limit of reads.
  */
 @Injectable()
 export class RateLimitGuard implements CanActivate {

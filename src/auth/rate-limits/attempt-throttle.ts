@@ -13,8 +13,8 @@ export interface Attempt {
 }
 
 /**
- * Counts attempts exactly, also concurrent ones. A log is a sorted set: its members are attempts, their scores the start
- * times. Attempts older than the window of the log do not count.
+ * Counts attempts exactly, also concurrent ones. A log is a sorted set: its members are attempts, their scores the
+ * start times. Attempts older than the window of the log do not count.
  *
  * KEYS     logs
  * ARGV     now, id of the attempt, then per log its limit and its window; times in milliseconds
@@ -49,8 +49,8 @@ type AttemptStore = Pick<RedisClient, 'eval' | 'zrem' | 'zremrangebyscore'>;
 const logger = new Logger('AttemptThrottle');
 
 /**
- * Counts attempts before they are made, so that concurrent ones cannot exceed a limit. Processes share the counts through
- * Redis; while it is down, each process counts locally and never fails open.
+ * Counts attempts before they are made, so that concurrent ones cannot exceed a limit. Processes share the counts
+ * through Redis; while it is down, each process counts locally and never fails open.
  */
 @Injectable()
 export class AttemptThrottle {

@@ -88,8 +88,8 @@ export class LimitConnection {
   }
 
   /**
-   * The client follows redirections. A call whose connection was lost may have been executed: counting it twice is safe,
-   * but returning an amount twice is not.
+   * The client follows redirections. A call whose connection was lost may have been executed: counting it twice is
+   * safe, but returning an amount twice is not.
    */
   private async evaluateInCluster(cluster: Cluster, call: LimitCall, payload: string): Promise<unknown> {
     const timeoutMs = cluster.options.redisOptions?.commandTimeout ?? RECONNECT_WITHIN_MS;

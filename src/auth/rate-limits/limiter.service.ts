@@ -52,8 +52,8 @@ const TOKEN_HEADERS = namesOf('tokens');
 const OUTAGE_ENDS_AFTER_MS = 1_000;
 
 /**
- * Kept for a refusal by one of several nodes: it may be due to requests that another node is refusing, and that count no
- * longer a moment later.
+ * Kept for a refusal by one of several nodes: it may be due to requests that another node is refusing, and that count
+ * no longer a moment later.
  */
 const DOUBTFUL_REFUSAL_MS = 1_000;
 

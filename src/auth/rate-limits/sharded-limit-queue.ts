@@ -19,9 +19,10 @@ interface ShardedRelease extends Release {
 }
 
 /**
- * Checks limits in a cluster, where one call reaches only the keys of one hash tag: there is a queue per tag, and the parts
- * of a request are judged in parallel. When one part refuses or fails, the others take the request back with their next
- * call, so that none has counted it. Until then it counts, so a limit may refuse a moment too long but is never exceeded.
+ * Checks limits in a cluster, where one call reaches only the keys of one hash tag: there is a queue per tag, and the
+ * parts of a request are judged in parallel. When one part refuses or fails, the others take the request back with
+ * their next call, so that none has counted it. Until then it counts, so a limit may refuse a moment too long but is
+ * never exceeded.
  */
 export class ShardedLimitQueue {
   private readonly queues = new Map<string, LimitQueue>();

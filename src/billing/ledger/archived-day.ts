@@ -161,7 +161,9 @@ function isSame(one: DaySums | undefined, other: DaySums | undefined): boolean {
   return (Object.keys(NOTHING) as (keyof DaySums)[]).every((name) => one[name] === other[name]);
 }
 
-/** The first 64 bits of SHA-256 over the columns in PostgreSQL's binary format (migrations/functions/ledger_sums.sql). */
+/**
+ * The first 64 bits of SHA-256 over the columns in PostgreSQL's binary format (migrations/functions/ledger_sums.sql).
+ */
 function checksumOf(row: ArchivedReservation): bigint {
   const state = Buffer.from(row.state);
   const bytes = Buffer.alloc(16 * 3 + state.length + 8 * 7 + 1);

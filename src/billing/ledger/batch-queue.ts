@@ -8,7 +8,7 @@ import type { Clock } from '../../core/time/clock';
 export class NotSentError extends Error {}
 
 export interface BatchQueueOptions<Operation, Answer> {
-  /** Runs a batch and answers by position; an `Error` among the answers rejects that operation alone. Must be idempotent. */
+  /** Runs a batch and answers by position; an `Error` rejects that operation alone. Must be idempotent. */
   readonly execute: (operations: readonly Operation[], attempt: number) => Promise<readonly (Answer | Error)[]>;
   readonly clock: Clock;
   /** After this time a waiting caller is rejected with `service_unavailable`. */
@@ -23,8 +23,8 @@ export interface BatchQueueOptions<Operation, Answer> {
   readonly fallbackFor?: (operation: Operation, error: unknown) => Operation | null;
   readonly onFailure?: (error: unknown, attempt: number) => void;
   /**
-   * After a lock timeout: the queue that takes over an operation whose account is locked; `null`: the operation stays and
-   * is retried at once.
+   * After a lock timeout: the queue that takes over an operation whose account is locked; `null`: the operation stays
+   * and is retried at once.
    */
   readonly findLane?: (operations: readonly Operation[]) => Promise<FindLane<Operation, Answer>>;
   /** Called whenever the queue becomes empty. */
@@ -69,9 +69,9 @@ const TIMEOUT_SCAN_MS = 250;
 const MAX_PAUSE_MS = 500;
 
 /**
- * Operations that arrive while a batch is in flight, and in a few event loop iterations after it, form the next batch. There
- * is no batching timer, so an idle system adds no latency and batches grow with the load. A failed batch is retried with the
- * same operations.
+ * Operations that arrive while a batch is in flight, and in a few event loop iterations after it, form the next batch.
+ * There is no batching timer, so an idle system adds no latency and batches grow with the load. A failed batch is
+ * retried with the same operations.
  */
 export class BatchQueue<Operation, Answer> {
   private waiting: Entry<Operation, Answer>[] = [];
@@ -123,7 +123,7 @@ export class BatchQueue<Operation, Answer> {
     this.scheduleTimeoutScan();
   }
 
-  /** Resolves with `true` once the queue is empty, or with `false` after `timeoutMs`; the queue is closed afterwards. */
+  /** Waits at most `timeoutMs` until the queue is empty, and closes it. Resolves with whether it is empty. */
   async drain(timeoutMs: number): Promise<boolean> {
     if (this.running) {
       let timer: NodeJS.Timeout | undefined;
@@ -185,7 +185,7 @@ export class BatchQueue<Operation, Answer> {
     }
   }
 
-  /** Moves operations of locked accounts to other queues so that they do not block the rest. Returns those that stay. */
+  /** Moves operations of locked accounts to other queues, where they do not block the rest. Returns those that stay. */
   private async moveToLanes(batch: readonly Entry<Operation, Answer>[]): Promise<readonly Entry<Operation, Answer>[]> {
     const { findLane } = this.options;
     if (findLane === undefined || batch.length === 0) return batch;
@@ -325,9 +325,9 @@ export interface AccountLanesOptions<Operation, Answer> extends BatchQueueOption
 const logger = new Logger('Billing');
 
 /**
- * Operations of all accounts share batches, which makes them cheap. When another transaction locks an account for longer
- * than the lock timeout of a batch, its operations move to a separate lane so that they do not block other accounts, and
- * return to the shared queue once they succeed.
+ * Operations of all accounts share batches, which makes them cheap. When another transaction locks an account for
+ * longer than the lock timeout of a batch, its operations move to a separate lane so that they do not block other
+ * accounts, and return to the shared queue once they succeed.
  */
 export class AccountLanes<Operation extends { readonly organizationId: string }, Answer> {
   private readonly shared: BatchQueue<Operation, Answer>;

@@ -8,8 +8,8 @@ export interface BillingOptions {
   /** Time of each audit for verifying single days; it verifies at least one closed and one open day. */
   readonly daysBudgetMs: number;
   /**
-   * Whole UTC days between a day and its closing. A day with a hold, such as that of a long job, stays open until it ends. At
-   * least 3: ids of the last two days are not looked up among the closed days.
+   * Whole UTC days between a day and its closing. A day with a hold, such as that of a long job, stays open until it
+   * ends. At least 3: ids of the last two days are not looked up among the closed days.
    */
   readonly closeAfterDays: number;
   /** How long the closing of one day may take. */

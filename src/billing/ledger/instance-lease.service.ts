@@ -8,9 +8,9 @@ import { SERVICE_VERSION } from '../../core/types/service-version';
 import { DataSource } from 'typeorm';
 
 /**
- * `steady_since` is reset after a gap: the sweeper must not act on leases that could not be renewed during an outage. A new
- * instance inherits it from the others, whose heartbeats prove that there was no gap. Otherwise the holds of a gateway that
- * crashes repeatedly would never end.
+ * `steady_since` is reset after a gap: the sweeper must not act on leases that could not be renewed during an outage. A
+ * new instance inherits it from the others, whose heartbeats prove that there was no gap. Otherwise the holds of a
+ * gateway that crashes repeatedly would never end.
  */
 const HEARTBEAT = `
   INSERT INTO gateway_instance AS g (id, version, steady_since)

@@ -28,7 +28,10 @@ const UNDEFINED_TABLE = '42P01';
 /** Longer than the time between two renewals, also on a busy machine. */
 const CLAIM_MINUTES = 10;
 
-/** Rows of the oldest requests that are not archived, if their day may be. Days leave in order, so an open one stops all later ones. */
+/**
+ * Rows of the oldest requests that are not archived, if their day may be. Days leave in order, so an open one stops all
+ * later ones.
+ */
 const FIND_DUE = `
   SELECT next.day::text AS day
     FROM (SELECT day_of_id(r.id) AS day FROM ended_reservation r

@@ -69,7 +69,10 @@ export class LedgerArchiveService implements OnModuleDestroy {
     });
   }
 
-  /** Archives every day that is old enough and removes the partitions of archived days. Resolves with the outcome of each day. */
+  /**
+   * Archives every day that is old enough and removes the partitions of archived days. Resolves with the outcome of
+   * each day.
+   */
   async archive(): Promise<Archiving[]> {
     const { storage } = this;
     const { ledgerRetentionDays: retentionDays } = this.config;
@@ -148,7 +151,9 @@ export class LedgerArchiveService implements OnModuleDestroy {
     if (count !== requests) throw new ArchiveMismatchError(`${count} of ${requests} requests were read`);
   }
 
-  /** @throws ArchiveMismatchError when the requests are not those that were closed, or contradict their jobs or receipts */
+  /**
+   * @throws ArchiveMismatchError when the requests are not those that were closed, or contradict their jobs or receipts
+   */
   private async requireSound(day: string): Promise<void> {
     const client = await this.pool.connect();
     const cancellation = cancelOnAbort(this.pool, client, this.stopping.signal);

@@ -172,7 +172,9 @@ export class LedgerAuditRepository {
     return { found, verifiedDays: await this.verifyDays(reader, settings, elapsedMs) };
   }
 
-  /** At least one closed and one open day. A day that takes longer than the rest of the audit's time fails the audit. */
+  /**
+   * At least one closed and one open day. A day that takes longer than the rest of the audit's time fails the audit.
+   */
   private async verifyDays(
     client: PoolClient,
     { timeoutMs, daysBudgetMs }: AuditSettings,

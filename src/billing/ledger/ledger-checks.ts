@@ -18,9 +18,9 @@ export class CheckTimeoutError extends Error {
 }
 
 /**
- * Checks that return broken invariants (`migrations/views` and `migrations/functions`), each one statement and therefore one
- * snapshot. The periodic audit reads `money_violations` and some closed days; `record_violations` also covers all receipts
- * and stored answers.
+ * Checks that return broken invariants (`migrations/views` and `migrations/functions`), each one statement and
+ * therefore one snapshot. The periodic audit reads `money_violations` and some closed days; `record_violations` also
+ * covers all receipts and stored answers.
  */
 export type LedgerCheck =
   | { readonly view: 'money_violations' | 'record_violations' }

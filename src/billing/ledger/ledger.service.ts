@@ -35,9 +35,9 @@ export class LedgerService {
 
   /**
    * Credits a payment. Idempotent by `reference`: `false` when it had been credited before.
-   * @throws GatewayError `not_found` without such an account, `conflict` when the reference was used for another amount,
-   * `validation_failed` for an amount that is not positive or makes the balance too large, and for a reference that
-   * {@link assertOwnReference} refuses.
+   * @throws GatewayError `not_found` without such an account, `conflict` when the reference was used for another
+   * amount, `validation_failed` for an amount that is not positive or makes the balance too large, and for a reference
+   * that {@link assertOwnReference} refuses.
    */
   async topUp(organizationId: string, amountMicro: Micro, reference: string): Promise<boolean> {
     return this.post(organizationId, 'topup', requireAmount(amountMicro), reference);
@@ -140,8 +140,8 @@ function assertOwnReference(reference: string): void {
 
 /**
  * Interprets the result of `money_post`: `true` when the entry was written, `false` when it already existed.
- * @throws GatewayError `not_found`, `conflict`, `insufficient_credits`, `validation_failed` when the balance would be more
- * than {@link MAX_MICRO}.
+ * @throws GatewayError `not_found`, `conflict`, `insufficient_credits`, `validation_failed` when the balance would be
+ * more than {@link MAX_MICRO}.
  */
 function assertPosted(outcome: string | undefined): boolean {
   switch (outcome) {
@@ -210,9 +210,9 @@ export class BalanceAdjustmentService {
 
   /**
    * Books a correction.
-   * @throws GatewayError `not_found` without such an account, `conflict` when the reference was used for another amount,
-   * `insufficient_credits` when more would be taken than is free, `validation_failed` for zero, for a payment reference or
-   * unprintable characters, and for a balance of more than {@link MAX_MICRO}.
+   * @throws GatewayError `not_found` without such an account, `conflict` when the reference was used for another
+   * amount, `insufficient_credits` when more would be taken than is free, `validation_failed` for zero, for a payment
+   * reference or unprintable characters, and for a balance of more than {@link MAX_MICRO}.
    */
   adjust(organizationId: string, adjustment: BalanceAdjustment, actor: Actor): Promise<AdjustedBalance> {
     if (adjustment.amountMicro === 0n) throw invalidAmount('amount_micro must not be zero.');

@@ -174,8 +174,8 @@ function storedPricing({ usage, pricedBy }: UsageRecord): StoredPricing | null {
 }
 
 /**
- * One result per command. When the call is a retry, a reservation already in the requested state counts as ended by it: the
- * first attempt was committed although its answer was lost.
+ * One result per command. When the call is a retry, a reservation already in the requested state counts as ended by it:
+ * the first attempt was committed although its answer was lost.
  */
 export function readFinishAnswers(
   text: string,
@@ -239,7 +239,8 @@ export interface MoneyStatement {
 
 /**
  * A dedicated connection of one batch queue: acquiring and releasing one per query would cost more than the query. Any
- * failure other than an SQL error closes it, and the next query opens a new one. The pool's timeouts end a query that hangs.
+ * failure other than an SQL error closes it, and the next query opens a new one. The pool's timeouts end a query that
+ * hangs.
  */
 export class MoneyConnection {
   private client: PoolClient | null = null;

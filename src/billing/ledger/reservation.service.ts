@@ -48,9 +48,9 @@ interface MoneyLane {
 }
 
 /**
- * Creates and ends holds. Every call is idempotent by reservation id, so a batch whose answer was lost is sent again; a hold
- * that may or may not exist is voided. Every hold ends: by its request, by the persistent queue, or by the sweeper after
- * this process crashed.
+ * Creates and ends holds. Every call is idempotent by reservation id, so a batch whose answer was lost is sent again; a
+ * hold that may or may not exist is voided. Every hold ends: by its request, by the persistent queue, or by the sweeper
+ * after this process crashed.
  */
 @Injectable()
 export class ReservationService {
@@ -135,8 +135,8 @@ export class ReservationService {
    * Resolves once the amount is held, durably.
    * @throws KeyClaimedError when `claim` came too late;
    * GatewayError `budget_exceeded` (details: which), `spending_limit_exceeded`, `insufficient_credits`;
-   * `service_unavailable` when the service is overloaded, shutting down, or the database does not answer in time; no hold
-   * remains then.
+   * `service_unavailable` when the service is overloaded, shutting down, or the database does not answer in time; no
+   * hold remains then.
    */
   reserve(command: ReserveCommand): Promise<void> {
     const { organizationId } = command;
@@ -149,16 +149,16 @@ export class ReservationService {
 
   /**
    * Ends a hold and writes the request's receipt in one transaction. Resolves when it is committed.
-   * @throws GatewayError `service_unavailable` when that takes too long; the hold is still ended in the background: settled,
-   * or with `releaseOnTimeout` released. An attempt whose outcome is unknown may have charged.
+   * @throws GatewayError `service_unavailable` when that takes too long; the hold is still ended in the background:
+   * settled, or with `releaseOnTimeout` released. An attempt whose outcome is unknown may have charged.
    */
   finish(command: FinishCommand): Promise<FinishResult> {
     return this.laneOf(command.organizationId).endings.push(command);
   }
 
   /**
-   * Ends the hold of a request with an idempotency key: the copy of the response is stored first, then the charge commits
-   * with the key. Both wait for the database, so that every charged response can be replayed.
+   * Ends the hold of a request with an idempotency key: the copy of the response is stored first, then the charge
+   * commits with the key. Both wait for the database, so that every charged response can be replayed.
    * @throws GatewayError as {@link finish}. With `releaseOnTimeout` the copy is discarded as well.
    */
   async finishStored(command: FinishCommand, storeAnswer: StoreAnswer): Promise<FinishResult> {
@@ -262,8 +262,8 @@ export class ReservationService {
   }
 
   /**
-   * A receipt that the database cannot store (for example a NUL in a model name) must not prevent the charge: it is written
-   * without the invalid parts, or else not at all.
+   * A receipt that the database cannot store (for example a NUL in a model name) must not prevent the charge: it is
+   * written without the invalid parts, or else not at all.
    */
   private fallbackFor(command: FinishCommand, error: unknown): FinishCommand | null {
     const { reservationId, record } = command;

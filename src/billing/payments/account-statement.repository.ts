@@ -152,8 +152,8 @@ export class AccountStatementRepository {
   }
 
   /**
-   * The whole ledger in pages of `pageSize`, newest first, read on demand. Entries booked meanwhile are newer than the first
-   * page and not included.
+   * The whole ledger in pages of `pageSize`, newest first, read on demand. Entries booked meanwhile are newer than the
+   * first page and not included.
    * @throws Error at the end when charges from `keptFrom` on were archived meanwhile: some may be missing
    */
   async *readLedger(

@@ -27,8 +27,9 @@ const REARM = `
                     AND l.organization_delta_micro > 0 AND l.created_at > s.low_balance_notified_at)`;
 
 /**
- * Claims one organization for five minutes: an older claim without a result belongs to a crashed process. Its account is
- * locked, so that a credit is either in the balance or later than the claim; while one is being booked, the next run decides.
+ * Claims one organization for five minutes: an older claim without a result belongs to a crashed process. Its account
+ * is locked, so that a credit is either in the balance or later than the claim; while one is being booked, the next run
+ * decides.
  */
 const CLAIM = `
   WITH low AS (
@@ -113,8 +114,8 @@ export class LowBalanceService {
   }
 
   /**
-   * `false` when the mail server accepted no notice: the organization is claimed again after five minutes. Once one notice
-   * is sent, the mailer's queue retries the others.
+   * `false` when the mail server accepted no notice: the organization is claimed again after five minutes. Once one
+   * notice is sent, the mailer's queue retries the others.
    */
   private async mail(balance: LowBalance): Promise<boolean> {
     const mails = balance.recipients.map((to) => ({ to, ...textOf(balance) }));

@@ -41,8 +41,8 @@ const CONNECTIONS = 2;
 const logger = new Logger('Payments');
 
 /**
- * The only way to credit payments. An event is applied in the transaction that records it, so that it may arrive any number
- * of times, in any process and order; after a lost response the provider sends it again.
+ * The only way to credit payments. An event is applied in the transaction that records it, so that it may arrive any
+ * number of times, in any process and order; after a lost response the provider sends it again.
  */
 @Injectable()
 export class PaymentEventService {
@@ -56,8 +56,8 @@ export class PaymentEventService {
   ) {}
 
   /**
-   * Processes a raw event and returns what it changed. Events of unknown purchases are acknowledged, so that the provider
-   * stops sending them.
+   * Processes a raw event and returns what it changed. Events of unknown purchases are acknowledged, so that the
+   * provider stops sending them.
    * @throws GatewayError `not_configured`; `validation_failed` for an invalid signature.
    */
   async receive(
@@ -201,8 +201,9 @@ async function bookPayment(manager: EntityManager, purchase: Purchase): Promise<
 }
 
 /**
- * Books the difference between the amounts taken back before and after an event. An increase is paid from the free balance,
- * and the rest is owed. A decrease first reduces the owed amount, and the rest is credited. Returns the new owed amount.
+ * Books the difference between the amounts taken back before and after an event. An increase is paid from the free
+ * balance, and the rest is owed. A decrease first reduces the owed amount, and the rest is credited. Returns the new
+ * owed amount.
  */
 async function bookTakenBack(
   manager: EntityManager,

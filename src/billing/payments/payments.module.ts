@@ -1,6 +1,6 @@
 /**
- * Buying credit: purchases within limits, payment providers, and the account statement. Only verified events credit money,
- * each of them once (`PaymentEventService`).
+ * Buying credit: purchases within limits, payment providers, and the account statement. Only verified events credit
+ * money, each of them once (`PaymentEventService`).
  */
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../billing.module';

@@ -24,7 +24,9 @@ export interface NewPurchase {
   readonly expiresAt: Date;
 }
 
-/** Purchases that are pending, processing or paid count towards the limits; parameters are the start of day and month. */
+/**
+ * Purchases that are pending, processing or paid count towards the limits; parameters are the start of day and month.
+ */
 const BOUGHT_SINCE = `
   SELECT COALESCE(sum(amount_micro) FILTER (WHERE created_at >= $2), 0)::text AS day,
          COALESCE(sum(amount_micro), 0)::text AS month
@@ -281,7 +283,10 @@ const NAME_DISPUTE = `
   UPDATE payment_dispute SET id = $2 WHERE provider = $1 AND id = $3 AND payment_reference = $3
      AND NOT EXISTS (SELECT FROM payment_dispute WHERE provider = $1 AND id = $2)`;
 
-/** An older event of the same dispute may arrive later. Money is reinstated after it was withdrawn, also within a second. */
+/**
+ * An older event of the same dispute may arrive later. Money is reinstated after it was withdrawn, also within a
+ * second.
+ */
 const KEEP_DISPUTE = `
   INSERT INTO payment_dispute AS kept (provider, id, payment_reference, withheld_micro, reported_at)
   VALUES ($1, $2, $3, $4, $5)

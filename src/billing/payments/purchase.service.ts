@@ -52,8 +52,8 @@ type PurchaseAction = `purchase.${'created' | 'canceled' | 'failed'}`;
 const logger = new Logger('Purchases');
 
 /**
- * Creates and cancels purchases. A purchase is committed, and counts towards the limits, before the provider is called; only
- * the provider's events credit it (`PaymentEventService`).
+ * Creates and cancels purchases. A purchase is committed, and counts towards the limits, before the provider is called;
+ * only the provider's events credit it (`PaymentEventService`).
  */
 @Injectable()
 export class PurchaseService {
@@ -100,8 +100,8 @@ export class PurchaseService {
   }
 
   /**
-   * Cancels an unpaid purchase: its page is closed at the provider, and it no longer counts towards the limits. Idempotent.
-   * A payment made at the last moment is still credited.
+   * Cancels an unpaid purchase: its page is closed at the provider, and it no longer counts towards the limits.
+   * Idempotent. A payment made at the last moment is still credited.
    * @throws GatewayError `not_found`, `not_configured`, `conflict` when it is paid, being paid or has ended otherwise,
    * `service_unavailable` when the provider does not answer.
    */

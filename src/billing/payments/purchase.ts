@@ -55,8 +55,8 @@ export function paymentReferenceOf({ provider, paymentReference }: Purchase): st
 }
 
 /**
- * The effect of an event on a purchase. `mismatch`: the payment differs from the order; `refund_failed`: less was paid back
- * than reported before; `nothing`: the event is a repetition or outdated.
+ * The effect of an event on a purchase. `mismatch`: the payment differs from the order; `refund_failed`: less was paid
+ * back than reported before; `nothing`: the event is a repetition or outdated.
  */
 export type PaymentOutcome = 'paid' | 'not_paid' | 'mismatch' | 'refunded' | 'refund_failed' | 'disputed' | 'nothing';
 
@@ -131,8 +131,8 @@ function findMismatch(purchase: Purchase, fact: PaidFact): string | null {
 }
 
 /**
- * The states that each of them may follow. A page that expired by the clock, or was closed at the last moment, may still
- * have been used: its event is late.
+ * The states that each of them may follow. A page that expired by the clock, or was closed at the last moment, may
+ * still have been used: its event is late.
  */
 const FOLLOWS: Readonly<Record<NotPaidFact['state'], readonly PurchaseState[]>> = {
   processing: ['pending', 'expired', 'canceled'],
@@ -160,8 +160,9 @@ function applyRefunded(
 }
 
 /**
- * The effective refunds: the sum of those reported individually, but at least the highest reported sum minus failed refunds.
- * Once all are known, both are equal or the first is higher, because a sum reported after a failure may already exclude it.
+ * The effective refunds: the sum of those reported individually, but at least the highest reported sum minus failed
+ * refunds. Once all are known, both are equal or the first is higher, because a sum reported after a failure may
+ * already exclude it.
  */
 function applyRefunds(purchase: Purchase, reversals: KnownReversals): AppliedFact {
   const leftMicro = purchase.highestRefundedMicro - reversals.failedRefundsMicro;

@@ -78,8 +78,8 @@ export class StripeProvider implements PaymentProvider {
   }
 
   /**
-   * The same order yields the same checkout: if its id is unknown, it is requested again. If Stripe does not create it then,
-   * it cannot be paid either, since its URL was never returned.
+   * The same order yields the same checkout: if its id is unknown, it is requested again. If Stripe does not create it
+   * then, it cannot be paid either, since its URL was never returned.
    */
   async closeCheckout(order: CheckoutOrder, reference: string | null): Promise<boolean> {
     let id = reference;

@@ -46,8 +46,8 @@ export interface PriceLine {
 type LineSink = (unit: PricedUnit, quantity: number, rateMicro: number | bigint, per: number, scaled: bigint) => void;
 
 /**
- * Sums are kept in 60-millionths of a micro-unit, the smallest fraction of any unit (a token is a millionth of its rate, a
- * transcribed microsecond a 60-millionth), so that a single division rounds up.
+ * Sums are kept in 60-millionths of a micro-unit, the smallest fraction of any unit (a token is a millionth of its
+ * rate, a transcribed microsecond a 60-millionth), so that a single division rounds up.
  */
 const DENOMINATOR = 60_000_000n;
 const PER_MILLION = 60n;
@@ -308,9 +308,9 @@ function millionths(value: number): bigint {
 const MAX_UNITS = 2 ** 31;
 
 /**
- * Corrects invalid usage reported by a provider: a value that is not a finite, non-negative number becomes 0, fractions of
- * a token are rounded up, excessive counts are capped. Returns the same object when nothing was corrected, so that callers
- * can detect a correction with `!==`.
+ * Corrects invalid usage reported by a provider: a value that is not a finite, non-negative number becomes 0, fractions
+ * of a token are rounded up, excessive counts are capped. Returns the same object when nothing was corrected, so that
+ * callers can detect a correction with `!==`.
  */
 export function sanitizeUsage(usage: UsageVector): UsageVector {
   return isSane(usage) ? usage : corrected(usage);

@@ -14,8 +14,8 @@ export interface ChargeLine {
 }
 
 /**
- * Breaks down the charge of a request: its usage at the rates of its price version, then deductions. The charge of a job or
- * of implausible usage is limited to its hold; a failed request costs nothing. The lines sum up to the charge.
+ * Breaks down the charge of a request: its usage at the rates of its price version, then deductions. The charge of a
+ * job or of implausible usage is limited to its hold; a failed request costs nothing. The lines sum up to the charge.
  * @param price `null`: the version is unknown.
  */
 export function explainCharge(request: RequestDetails, price: CompiledPrice | null): ChargeLine[] {

@@ -1,6 +1,6 @@
 /**
- * Elements of `migrations/functions/usage_latency_sum.sql`: one for each counter that has requests, in order. Plain arrays,
- * because a month of hours by model has 15,000 of them.
+ * Elements of `migrations/functions/usage_latency_sum.sql`: one for each counter that has requests, in order. Plain
+ * arrays, because a month of hours by model has 15,000 of them.
  */
 export type LatencyCounters = readonly number[];
 

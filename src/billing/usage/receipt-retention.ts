@@ -18,8 +18,8 @@ export class ReceiptRetention {
   ) {}
 
   /**
-   * Deletes at most `limit` receipts older than `before` that were written before receipts were partitioned by day, skipping
-   * rows locked by other processes; returns how many.
+   * Deletes at most `limit` receipts older than `before` that were written before receipts were partitioned by day,
+   * skipping rows locked by other processes; returns how many.
    */
   async prune(before: Date, limit: number): Promise<number> {
     const [row] = await this.dataSource.query<{ removed: number }[]>('SELECT usage_prune($1, $2) AS removed', [
@@ -31,7 +31,8 @@ export class ReceiptRetention {
 
   /**
    * Removes the days all of whose receipts are older than `before`; returns how many.
-   * @throws Error of PostgreSQL, `query_canceled`: a transaction still reads receipts; the next call completes the removal
+   * @throws Error of PostgreSQL, `query_canceled`: a transaction still reads receipts; the next call completes the
+   * removal
    */
   async removeDays(before: Date): Promise<number> {
     let removed = 0;

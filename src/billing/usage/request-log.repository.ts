@@ -178,7 +178,8 @@ export class RequestLogRepository {
   /**
    * The requests in the stretches that match the filter and come after a position, newest first. Each stretch is read
    * backwards through the index on organization and time until `limit` requests match, so that only rows within the
-   * stretches are read. The first range of ids leaves partitions out of the plan, that of a stretch out of its execution.
+   * stretches are read. The first range of ids leaves partitions out of the plan, that of a stretch out of its
+   * execution.
    * @param stretches latest first
    */
   async list(

@@ -131,9 +131,9 @@ export class RequestLogService {
   }
 
   /**
-   * A filter may match one request in a thousand, so only the minutes with matching requests are read, as the totals show
-   * them, and no more than the page needs. If a key and a model are named, some minutes have fewer matches than shown.
-   * Pauses when `budget` requests were read.
+   * A filter may match one request in a thousand, so only the minutes with matching requests are read, as the totals
+   * show them, and no more than the page needs. If a key and a model are named, some minutes have fewer matches than
+   * shown. Pauses when `budget` requests were read.
    */
   private async searchWindow(
     organizationId: string,

@@ -81,7 +81,10 @@ const OTHERS = 'other';
 /** By name, each with a sum for every bucket. */
 type GroupSums<Name = string> = Map<Name, UsageSums[]>;
 
-/** The usage of an organization, or of all together, over time. Read from totals, so that its cost does not depend on the traffic. */
+/**
+ * The usage of an organization, or of all together, over time. Read from totals, so that its cost does not depend on
+ * the traffic.
+ */
 @Injectable()
 export class UsageSeriesService {
   constructor(

@@ -12,7 +12,9 @@ const ROLL_BATCH = 5_000;
 /** Receipts deleted by one statement: small enough that it, and its locks, take some ten milliseconds. */
 const PRUNE_BATCH = 500;
 
-/** Folds the deltas of requests into the totals, and deletes receipts older than the retention. Runs in every process. */
+/**
+ * Folds the deltas of requests into the totals, and deletes receipts older than the retention. Runs in every process.
+ */
 @Injectable()
 export class UsageSweeps implements OnModuleDestroy {
   private readonly logger = new Logger('Usage');

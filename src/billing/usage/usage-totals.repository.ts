@@ -57,7 +57,9 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const SPAN_SECONDS: Readonly<Record<Span, number>> = { hour: 3_600, day: 86_400 };
 
-/** Reads a row of the primary key: by `min` and `max`, PostgreSQL might read the hours of all organizations in order. */
+/**
+ * Reads a row of the primary key: by `min` and `max`, PostgreSQL might read the hours of all organizations in order.
+ */
 const HOUR = (comparison: '>=' | '<=', bound: string, order: string): string => `
   SELECT CASE WHEN organization_id = $1 AND span = 'hour' THEN starts_at END AS hour
     FROM (SELECT organization_id, span, starts_at FROM usage_by_model
@@ -84,12 +86,15 @@ const TABLES: Readonly<Record<NamedDimension, { table: TotalsTable; column: stri
   organization: { table: 'usage_by_model', column: 'organization_id', type: 'uuid' },
 };
 
-/** $1 is the organization; null: all. PostgreSQL plans each call with its value, so that one organization is read by index. */
+/**
+ * $1 is the organization; null: all. PostgreSQL plans each call with its value, so that one organization is read by
+ * index.
+ */
 const OF_ORGANIZATION = '($1::uuid IS NULL OR organization_id = $1)';
 
 /**
- * The only SQL on `usage_by_model`, `usage_by_key` and `usage_delta`. Every read sums totals and deltas that are not folded
- * yet in one statement, so that no request is missed or counted twice.
+ * The only SQL on `usage_by_model`, `usage_by_key` and `usage_delta`. Every read sums totals and deltas that are not
+ * folded yet in one statement, so that no request is missed or counted twice.
  */
 @Injectable()
 export class UsageTotalsRepository {
@@ -112,8 +117,8 @@ export class UsageTotalsRepository {
   }
 
   /**
-   * The values of a dimension with the highest cost, most expensive first. Whole days of the period are read as days, which
-   * are far fewer rows.
+   * The values of a dimension with the highest cost, most expensive first. Whole days of the period are read as days,
+   * which are far fewer rows.
    */
   async findMostExpensive(
     { organizationId, from, to }: TotalsQuery,
@@ -148,9 +153,9 @@ export class UsageTotalsRepository {
   }
 
   /**
-   * Sums by bucket for each of the values, read through an index on the value, and under `null` what `unnamed` says: nothing,
-   * the values that are not named, or all values together. Rows of one value in one organization are not added up: the caller
-   * does so faster than PostgreSQL.
+   * Sums by bucket for each of the values, read through an index on the value, and under `null` what `unnamed` says:
+   * nothing, the values that are not named, or all values together. Rows of one value in one organization are not added
+   * up: the caller does so faster than PostgreSQL.
    */
   sumNamed(
     query: TotalsQuery,
@@ -175,8 +180,8 @@ export class UsageTotalsRepository {
   }
 
   /**
-   * The hours overlapping [from, to) with requests that match `filter`, latest first; if the filter names a key and a model,
-   * also some hours and minutes without a match.
+   * The hours overlapping [from, to) with requests that match `filter`, latest first; if the filter names a key and a
+   * model, also some hours and minutes without a match.
    */
   async findBusyHours(
     organizationId: string,
@@ -191,7 +196,9 @@ export class UsageTotalsRepository {
     }));
   }
 
-  /** Packs thousands of rows into one per value: parsing rows in the driver costs more than joining them in PostgreSQL. */
+  /**
+   * Packs thousands of rows into one per value: parsing rows in the driver costs more than joining them in PostgreSQL.
+   */
   private async readPacked(rows: string, parameters: unknown[]): Promise<TotalsRow[]> {
     const columns = PACKED.map((column) => `array_agg(${column})::text AS ${column}`).join(', ');
     const packed = await this.reads.query<PackedRow[]>(
@@ -228,7 +235,9 @@ function unpack(row: PackedRow): TotalsRow[] {
 /** Totals by key have no latencies. */
 const NO_LATENCY = 'NULL::text';
 
-/** Totals and deltas by hour or day and, unless it is `null`, by a column; $1 to $3 are organization, beginning and end. */
+/**
+ * Totals and deltas by hour or day and, unless it is `null`, by a column; $1 to $3 are organization, beginning and end.
+ */
 function rowsOf(
   table: TotalsTable,
   column: string | null,
@@ -253,8 +262,8 @@ function bucketOf(span: Span): string {
 }
 
 /**
- * {@link rowsOf} with one row for each bucket and value. Counts are summed as `double precision`, which is exact up to 2^53
- * and much faster than the `numeric` sum of a `bigint` column.
+ * {@link rowsOf} with one row for each bucket and value. Counts are summed as `double precision`, which is exact up to
+ * 2^53 and much faster than the `numeric` sum of a `bigint` column.
  */
 function sumsOf(table: TotalsTable, column: string | null, span: Span, condition: string, latency?: string): string {
   const counts = COUNTS.map((count) => `sum(${count}::double precision)::bigint AS ${count}`).join(', ');
@@ -268,8 +277,8 @@ function sumsOf(table: TotalsTable, column: string | null, span: Span, condition
 const FIRST_HOUR = `date_trunc('hour', $2::timestamptz, 'UTC')`;
 
 /**
- * Totals by key have no model, and vice versa: if both are named, an hour and its minutes must be in both. Each is found
- * through an index on the key or model.
+ * Totals by key have no model, and vice versa: if both are named, an hour and its minutes must be in both. Each is
+ * found through an index on the key or model.
  */
 function busyHours(organizationId: string, filter: RequestFilter): { text: string; parameters: unknown[] } {
   const parameters: unknown[] = [organizationId, filter.from, filter.to];

@@ -9,8 +9,8 @@ import { UsageSweeps } from './usage-sweeps';
 import { UsageTotalsRepository } from './usage-totals.repository';
 
 /**
- * The usage of organizations: request log, breakdown of charges, sums over time. The money functions write and count the
- * receipts (`README.md`); this module reads, sums and, after their retention, removes them.
+ * The usage of organizations: request log, breakdown of charges, sums over time. The money functions write and count
+ * the receipts (`README.md`); this module reads, sums and, after their retention, removes them.
  */
 @Module({
   imports: [PartitionsModule, SchedulingModule],

@@ -27,8 +27,8 @@ const FLOAT_BYTES = 4;
 const NUMBERS_PER_TICK = 20_000;
 
 /**
- * Serializes embeddings as a JSON list, in pieces, and yields to the event loop in between: a full batch has millions of
- * numbers.
+ * Serializes embeddings as a JSON list, in pieces, and yields to the event loop in between: a full batch has millions
+ * of numbers.
  */
 export async function writeVectors(vectors: readonly Vector[], format: EncodingFormat): Promise<Buffer[]> {
   const writeVector = format === 'base64' ? toBase64 : toNumbers;

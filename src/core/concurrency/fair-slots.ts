@@ -6,8 +6,8 @@ interface Waiter {
 }
 
 /**
- * Limits the concurrent work of a process. Work waits for a slot that its owner may take: an owner holds at most half of the
- * slots, two hold at most two thirds, and so on, so that slow work of one does not stop the others.
+ * Limits the concurrent work of a process. Work waits for a slot that its owner may take: an owner holds at most half
+ * of the slots, two hold at most two thirds, and so on, so that slow work of one does not stop the others.
  */
 export class FairSlots {
   private readonly limiter: FairConcurrencyLimiter;

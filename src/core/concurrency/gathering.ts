@@ -10,8 +10,8 @@ const GATHERING_ITERATIONS = 6;
 const GATHERING_MS = 5;
 
 /**
- * Resolves after a few iterations of the event loop, in which more entries join a batch. Unlike a timer it follows the load:
- * an idle process runs through them in microseconds, a busy one reads its sockets in each.
+ * Resolves after a few iterations of the event loop, in which more entries join a batch. Unlike a timer it follows the
+ * load: an idle process runs through them in microseconds, a busy one reads its sockets in each.
  */
 export async function gatherEntries(): Promise<void> {
   const endMs = performance.now() + GATHERING_MS;

@@ -68,7 +68,9 @@ export interface AppConfig {
   readonly migrateOnStart: boolean;
   /** `null`: start the embedded server. */
   readonly redisUrl: string | null;
-  /** Servers that know the address of the primary, whose name is then the host of `redisUrl`. `null`: there are none. */
+  /**
+   * Servers that know the address of the primary, whose name is then the host of `redisUrl`. `null`: there are none.
+   */
   readonly redisSentinels: readonly RedisNode[] | null;
   /** Nodes to start from, besides the one of `redisUrl`. `null`: it is no cluster. */
   readonly redisCluster: readonly RedisNode[] | null;
@@ -109,7 +111,9 @@ export interface AppConfig {
   readonly catalogDir: string | null;
   /** Secret that keys the API key digests. `null`: generated into `dataDir` (embedded only). */
   readonly apiKeyPepper: string | null;
-  /** In hexadecimal; the first one encrypts, all of them decrypt. `null`: generated into `dataDir` (not in production). */
+  /**
+   * In hexadecimal; the first one encrypts, all of them decrypt. `null`: generated into `dataDir` (not in production).
+   */
   readonly secretsKeys: readonly string[] | null;
   /** Look up keys without a valid checksum too. */
   readonly acceptUnchecksummedKeys: boolean;

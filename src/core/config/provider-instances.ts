@@ -51,7 +51,9 @@ export interface ProvidersFile {
   readonly problems: readonly string[];
 }
 
-/** Reads a YAML list of provider instances, in whose values `${NAME}` stands for an environment variable. `null`: none. */
+/**
+ * Reads a YAML list of provider instances, in whose values `${NAME}` stands for an environment variable. `null`: none.
+ */
 export function readProviderInstances(
   file: string | null,
   environment: Readonly<Record<string, string | undefined>>,

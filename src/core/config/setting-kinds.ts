@@ -60,8 +60,9 @@ export const serverUrl = (...schemes: string[]) =>
     });
 
 /**
- * An HTTP address that paths are appended to, so it loses its trailing slashes. It also loses whitespace around it, such as
- * the newline at the end of a secret that was made from a file: the parser of URLs ignores it, their users do not.
+ * An HTTP address that paths are appended to, so it loses its trailing slashes. It also loses whitespace around it,
+ * such as the newline at the end of a secret that was made from a file: the parser of URLs ignores it, their users do
+ * not.
  */
 export const baseUrl = z
   .string()

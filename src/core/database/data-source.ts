@@ -75,8 +75,8 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
 }
 
 /**
- * Connections that close when a query gets no answer in time: the server may have vanished, and the next query would wait
- * behind this one. If it is alive, it has an open transaction. TypeORM would return the connection to its pool.
+ * Connections that close when a query gets no answer in time: the server may have vanished, and the next query would
+ * wait behind this one. If it is alive, it has an open transaction. TypeORM would return the connection to its pool.
  */
 function closingUnanswered(base: typeof Client): typeof Client {
   return class extends base {

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 /*
- * What a migration may not do while requests run (migrations/README.md). The statements are read as text: a migration builds
- * none of them at run time.
+ * What a migration may not do while requests run (migrations/README.md). The statements are read as text: a migration
+ * builds none of them at run time.
  */
 
 const FOLDER = resolve(__dirname, '../../../migrations');

@@ -6,7 +6,10 @@ import { SweepPastLockedAccounts1798100000000 } from '../../../migrations/179810
 import { WebhookHost1798200000000 } from '../../../migrations/1798200000000-webhook-host';
 import type { Migration } from './migration-files';
 
-/** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
+/**
+ * Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the
+ * folder.
+ */
 export const MIGRATIONS: readonly (new () => Migration)[] = [
   Baseline1797700000000,
   OrganizationFirst1797800000000,

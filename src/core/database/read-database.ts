@@ -116,7 +116,9 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
     await this.replica?.end();
   }
 
-  /** Until the first check has ended, and while one waits for a server that is gone, reads go where they went before. */
+  /**
+   * Until the first check has ended, and while one waits for a server that is gone, reads go where they went before.
+   */
   private async check(replica: Pool): Promise<void> {
     try {
       const lagSeconds = await readLag(replica);

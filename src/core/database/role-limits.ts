@@ -10,8 +10,8 @@ interface Setting {
 }
 
 /**
- * Behind a pooler the limits of a session belong to the role. Logs those it lacks, with the statement that sets them: the
- * gateway works without, but a statement that hangs then keeps its connection until PostgreSQL ends it.
+ * Behind a pooler the limits of a session belong to the role. Logs those it lacks, with the statement that sets them:
+ * the gateway works without, but a statement that hangs then keeps its connection until PostgreSQL ends it.
  */
 export async function reportMissingLimits(
   dataSource: Pick<DataSource, 'query'>,

@@ -37,8 +37,8 @@ const MAX_VERDICT_AGE_MS = 1_000;
 const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Reads the body after all guards have passed: strict JSON, or a form where a route takes one, within the memory budget.
- * The guards judge the caller again when the body took long to arrive.
+ * Reads the body after all guards have passed: strict JSON, or a form where a route takes one, within the memory
+ * budget. The guards judge the caller again when the body took long to arrive.
  */
 @Injectable()
 export class BodyInterceptor implements NestInterceptor {
@@ -191,8 +191,9 @@ export class BodyInterceptor implements NestInterceptor {
 }
 
 /**
- * Work with a key outlives its connection, and so does work that cannot be aborted: the body is in use until the handler has
- * ended, for a live reply until its promise settles. Small bodies without a key are not worth the subscription.
+ * Work with a key outlives its connection, and so does work that cannot be aborted: the body is in use until the
+ * handler has ended, for a live reply until its promise settles. Small bodies without a key are not worth the
+ * subscription.
  */
 function handleWithin({ context: { memory }, headers }: FastifyRequest, next: CallHandler): Observable<unknown> {
   if (!(memory instanceof BodyClaim)) return next.handle();

@@ -120,8 +120,9 @@ function sendBytes(reply: FastifyReply, { content, contentType }: Bytes): void {
 }
 
 /**
- * Disconnects a client that reads nothing of a complete response for `timeoutMs`, which would keep the response in memory.
- * Node restarts the timeout with every byte that is read and restores the keep-alive timeout after the response.
+ * Disconnects a client that reads nothing of a complete response for `timeoutMs`, which would keep the response in
+ * memory. Node restarts the timeout with every byte that is read and restores the keep-alive timeout after the
+ * response.
  */
 function setWriteTimeout(response: ServerResponse, timeoutMs: number): void {
   // Nearly every response fits the kernel buffer and is out of process memory: it needs no timer.

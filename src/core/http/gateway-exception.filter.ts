@@ -97,8 +97,8 @@ function toGatewayError(thrown: unknown): GatewayError {
 }
 
 /**
- * Whether a connection to a server broke, such as that of PostgreSQL while it opens. The error of a broken connection of
- * the client has the same code, but names no system call.
+ * Whether a connection to a server broke, such as that of PostgreSQL while it opens. The error of a broken connection
+ * of the client has the same code, but names no system call.
  */
 function isServerLost(thrown: unknown): boolean {
   return frameworkCode(thrown) === 'ECONNRESET' && types.isNativeError(thrown) && 'syscall' in thrown;

@@ -31,7 +31,9 @@ function start(reply: FastifyReply): EventReply {
   return stream;
 }
 
-/** Sends requests at once, waits for the last one, lets `write` produce the responses, and returns all bytes received. */
+/**
+ * Sends requests at once, waits for the last one, lets `write` produce the responses, and returns all bytes received.
+ */
 async function exchange(requests: readonly string[], write: () => unknown): Promise<string> {
   const client = connect((server.server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8');
   client.write(requests.join(''));

@@ -7,8 +7,8 @@ import { FairBytes } from '../concurrency/fair-bytes';
 
 /**
  * Counts the memory of responses that are held whole until they are sent: images from providers, and replays. While an
- * organization holds more than is free of `MAX_BUFFERED_BYTES`, it gets no more of them. Images that are being made are not
- * counted, because their sizes are unknown: they can exceed the limit.
+ * organization holds more than is free of `MAX_BUFFERED_BYTES`, it gets no more of them. Images that are being made are
+ * not counted, because their sizes are unknown: they can exceed the limit.
  */
 @Injectable()
 export class ResponseMemory {

@@ -99,7 +99,9 @@ function rule(rules: RouteRules): MethodDecorator {
 
 const DASHBOARD_API = '/dashboard/api/';
 
-/** @throws Error for a route whose decorators leave open, or contradict, who may call it and what its key must allow. */
+/**
+ * @throws Error for a route whose decorators leave open, or contradict, who may call it and what its key must allow.
+ */
 export function assertRulesDecided(url: string, rules: RouteRules): void {
   if ((rules.session !== undefined) !== url.startsWith(DASHBOARD_API)) {
     throw new Error(`${url}: routes below ${DASHBOARD_API}, and no others, must have @Session()`);

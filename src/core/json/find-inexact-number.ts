@@ -20,10 +20,10 @@ interface Level {
 }
 
 /**
- * The JSON path of the first number beyond what a double counts exactly (2^53 - 1) that does not keep its digits through
- * `JSON.parse` and `JSON.stringify`; '' when the text is that number, `undefined` without one. Smaller numbers follow the
- * usual rules of doubles. The text is valid JSON. One pass: ten megabytes take some 100 ms, so run it only on texts with
- * such large numbers.
+ * The JSON path of the first number beyond what a double counts exactly (2^53 - 1) that does not keep its digits
+ * through `JSON.parse` and `JSON.stringify`; '' when the text is that number, `undefined` without one. Smaller numbers
+ * follow the usual rules of doubles. The text is valid JSON. One pass: ten megabytes take some 100 ms, so run it only
+ * on texts with such large numbers.
  */
 export function findInexactNumber(text: string): string | undefined {
   const levels: Level[] = [];

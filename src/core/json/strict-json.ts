@@ -40,7 +40,8 @@ interface Scan {
 /**
  * Parses a UTF-8 JSON text.
  * @param admit called before the parse with the maximum heap size of the value in bytes; may throw.
- * @param onUnfaithful receives the `validation_failed` for a value that cannot be passed on as it is, instead of the caller.
+ * @param onUnfaithful receives the `validation_failed` for a value that cannot be passed on as it is, instead of the
+ * caller.
  * @throws GatewayError `invalid_json` when it is not one; `validation_failed` (with `param` where there is one) when it
  * is, but is too deep or too wide, repeats a name, or contains a value that cannot be passed on unchanged.
  */

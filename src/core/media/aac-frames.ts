@@ -3,7 +3,10 @@
  * so only the coded bits determine its duration. Nothing is decoded; only code lengths matter.
  */
 
-/** Tables of ISO 14496-3, 4.A and 4.5.4. Widths of scale factor bands in a long and in a short window, as `width x count`, by rate. */
+/**
+ * Tables of ISO 14496-3, 4.A and 4.5.4. Widths of scale factor bands in a long and in a short window, as `width x
+ * count`, by rate.
+ */
 const BANDS_OF_RATES: readonly (readonly [rates: number, long: string, short: string])[] = [
   [2, '4x14 8x5 12x5 16x2 24 28 36 44 64x11', '4x6 8x3 16 28 36'],
   [1, '4x14 8x4 12x3 16x3 20 24x2 28 36 40x18', '4x6 8x3 16 28 36'],
@@ -150,7 +153,8 @@ export function readAacConfig(bytes: Uint8Array): AacConfig {
 }
 
 /**
- * The byte behind the frame (`raw_data_block`) that begins at `from`; `null` where there is no complete frame of AAC-LC.
+ * The byte behind the frame (`raw_data_block`) that begins at `from`; `null` where there is no complete frame of
+ * AAC-LC.
  */
 export function endOfAacFrame(bytes: Uint8Array, from: number, to: number, rateIndex: number): number | null {
   const reader = new FrameReader(bytes, from, Math.min(to, from + MAX_FRAME_BYTES), rateIndex);

@@ -29,8 +29,8 @@ export class EditMasks implements OnModuleDestroy {
    * A grey PNG of the same size in which pixels that are more transparent than opaque have `color`, and the others the
    * opposite one.
    * @param ownerId the organization that owns the mask: those of several owners alternate.
-   * @throws GatewayError `validation_failed` with `param: mask` unless the mask is a PNG image with such pixels, without
-   *   interlacing, and of at most 4,096 × 4,096 pixels.
+   * @throws GatewayError `validation_failed` with `param: mask` unless the mask is a PNG image with such pixels,
+   *   without interlacing, and of at most 4,096 × 4,096 pixels.
    */
   async toBlackAndWhite({ bytes, contentType }: ImageInput, color: MaskColor, ownerId: string): Promise<ImageInput> {
     if (contentType !== 'image/png') throw refused('mask must be a PNG image for this model.');

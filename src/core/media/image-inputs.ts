@@ -57,7 +57,9 @@ export class ImageInputs {
     return verifyImage(bytes, param);
   }
 
-  /** @throws GatewayError `validation_failed` with `param` unless it is a PNG image of the same size as the one to edit. */
+  /**
+   * @throws GatewayError `validation_failed` with `param` unless it is a PNG image of the same size as the one to edit.
+   */
   maskFromFile(file: FormFile, param: string, edited: ImageInput): ImageInput {
     const mask = this.fromFile(file, param);
     if (mask.contentType !== 'image/png') throw refused(`${param} must be a PNG image.`, param);
@@ -69,7 +71,8 @@ export class ImageInputs {
   /**
    * Loads the images in order; URLs are fetched in parallel.
    * @param memory the claim for the fetched bytes.
-   * @throws GatewayError `validation_failed`, `ssrf_blocked`, with the item as `param`; `service_unavailable` without memory.
+   * @throws GatewayError `validation_failed`, `ssrf_blocked`, with the item as `param`; `service_unavailable` without
+   * memory.
    */
   async load(
     parsed: readonly ParsedImage[],

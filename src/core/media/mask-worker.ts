@@ -1,6 +1,6 @@
 /*
- * The process that converts masks for `edit-masks.ts`: the largest takes a second. The gateway has limited the size in the
- * header.
+ * The process that converts masks for `edit-masks.ts`: the largest takes a second. The gateway has limited the size in
+ * the header.
  */
 import { inflateSync } from 'node:zlib';
 import { convertIndexedToRgb, decode, type DecodedPng, encode } from 'fast-png';
@@ -34,8 +34,8 @@ function convert({ bytes, color }: MaskTask): Uint8Array<ArrayBuffer> | null {
 
 /**
  * The mask without needless chunks.
- * @throws RangeError unless it has one header, exactly the pixels that it announces, and no more chunks and colors than images
- *   need: the decoder obeys every header, decompresses all there is, and keeps an object for each color.
+ * @throws RangeError unless it has one header, exactly the pixels that it announces, and no more chunks and colors than
+ *   images need: the decoder obeys every header, decompresses all there is, and keeps an object for each color.
  */
 function withoutExtras(bytes: Buffer): Buffer {
   const frames = [bytes.subarray(0, PNG_SIGNATURE_BYTES)];

@@ -12,7 +12,9 @@ export type ReadRange = (start: number, end: number) => Promise<Uint8Array>;
 /** From the gateway to a process: a task, then the ranges that it asked for. `null`: the range could not be read. */
 export type ToMediaProcess = { readonly task: unknown } | { readonly range: number; readonly bytes: Uint8Array | null };
 
-/** From a process to the gateway: ranges that it needs, then the outcome of the task. `null`: the file is not readable. */
+/**
+ * From a process to the gateway: ranges that it needs, then the outcome of the task. `null`: the file is not readable.
+ */
 export type FromMediaProcess =
   { readonly range: number; readonly start: number; readonly end: number } | { readonly outcome: unknown };
 
@@ -59,8 +61,8 @@ export class MediaProcesses<Outcome> {
   ) {}
 
   /**
-   * `null`: the file is not readable within the time and memory limits of a process. A process that ends with a file after it
-   * has served others may be broken by one of those, so that file is read again in a new one.
+   * `null`: the file is not readable within the time and memory limits of a process. A process that ends with a file
+   * after it has served others may be broken by one of those, so that file is read again in a new one.
    * @param ownerId the owner of the file: one owner's files leave a process for others, and owners alternate. `null`:
    *   no owner, in call order.
    * @throws the reason of the signal when the task is withdrawn
@@ -183,7 +185,8 @@ class MediaProcess<Outcome> {
       const unread = this.hasReplied && !this.isKilled ? this.task : null;
       if (unread !== null) this.task = null;
       const { exitCode, signalCode } = this.child;
-      // A signal ends it when a file takes too much memory or time, or crashes it. A code means that the program cannot start.
+      // A signal ends it when a file takes too much memory or time, or crashes it. A code means that the program cannot
+      // start.
       if (signalCode !== null) this.finish((task) => task.done(null));
       else this.finish((task) => task.fail(new Error(`a media process ended with code ${exitCode}`)));
       this.pool.ended(this, unread);

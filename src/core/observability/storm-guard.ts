@@ -19,8 +19,8 @@ interface EventCount {
 export type ReportSuppressed = (event: string, suppressed: number) => void;
 
 /**
- * Keeps an outage from filling the log: at most 100 lines of one event are written in a second, and every ten seconds one
- * line says how many were not.
+ * Keeps an outage from filling the log: at most 100 lines of one event are written in a second, and every ten seconds
+ * one line says how many were not.
  */
 export class StormGuard {
   /** Events have stable names, so there are few. */

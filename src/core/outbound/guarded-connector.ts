@@ -61,8 +61,9 @@ export function connectorTo(
 }
 
 /**
- * Time for every address but the last, which gets the rest. Node.js gives up an attempt when it begins the next one, after
- * 250 ms: a distant host would be unreachable if its last address is, such as an IPv6 address from an IPv4 network.
+ * Time for every address but the last, which gets the rest. Node.js gives up an attempt when it begins the next one,
+ * after 250 ms: a distant host would be unreachable if its last address is, such as an IPv6 address from an IPv4
+ * network.
  */
 function attemptMs(connectTimeoutMs: number, { length }: readonly PinnedAddress[]): number {
   return Math.max(MIN_ATTEMPT_MS, Math.floor(connectTimeoutMs / Math.max(1, length)));

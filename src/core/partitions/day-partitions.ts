@@ -32,10 +32,14 @@ const LAST = `
          day_of_id(first_id) - (clock_timestamp() AT TIME ZONE 'UTC')::date AS days_ahead
     FROM day_partition WHERE table_name = $1 AND is_last`;
 
-/** `undefined_table`: not a partition any more; `object_not_in_prerequisite_state`: its detachment has begun or ended. */
+/**
+ * `undefined_table`: not a partition any more; `object_not_in_prerequisite_state`: its detachment has begun or ended.
+ */
 const TAKEN_BY_ANOTHER: ReadonlySet<string> = new Set(['42P01', '55000']);
 
-/** Adds, detaches and drops the partitions of tables by day. Requests wait for none of it longer than some milliseconds. */
+/**
+ * Adds, detaches and drops the partitions of tables by day. Requests wait for none of it longer than some milliseconds.
+ */
 @Injectable()
 export class DayPartitions {
   constructor(private readonly dataSource: DataSource) {}
@@ -66,7 +70,8 @@ export class DayPartitions {
   }
 
   /**
-   * Adds partitions until the last one, which takes all later rows, begins so many days after today by the database's clock.
+   * Adds partitions until the last one, which takes all later rows, begins so many days after today by the database's
+   * clock.
    * @throws Error of PostgreSQL, `lock_not_available`: another process is doing so, or the table was not free in time
    */
   async extend(table: string, daysAhead: number): Promise<Extension> {
@@ -85,7 +90,8 @@ export class DayPartitions {
   }
 
   /**
-   * Detaches a partition and drops it; `false`: another process is doing so. Interrupted, it is completed by the next call.
+   * Detaches a partition and drops it; `false`: another process is doing so. Interrupted, it is completed by the next
+   * call.
    * @throws Error of PostgreSQL, `query_canceled`: a transaction still reads the table
    */
   async remove(table: string, { name, state }: DayPartition): Promise<boolean> {

@@ -8,7 +8,9 @@ import { DayPartitions } from './day-partitions';
 /** Adding a partition may fail for so long before the last one, which takes all later rows, is used. */
 export const DAYS_AHEAD = 8;
 
-/** Keeps partitions for the coming days in every table that has them. Runs in every process; one of them does the work. */
+/**
+ * Keeps partitions for the coming days in every table that has them. Runs in every process; one of them does the work.
+ */
 @Injectable()
 export class PartitionSweeps {
   private readonly logger = new Logger('Partitions');

@@ -85,8 +85,8 @@ function duplicateCluster(cluster: Cluster): Cluster {
 }
 
 /**
- * The key prefix of the queues of a deployment: without it, deployments that share a Redis would take each other's wake-ups.
- * The braces keep the keys of a queue on one cluster node.
+ * The key prefix of the queues of a deployment: without it, deployments that share a Redis would take each other's
+ * wake-ups. The braces keep the keys of a queue on one cluster node.
  */
 export async function readQueuePrefix(dataSource: Pick<DataSource, 'query'>): Promise<string> {
   return `{gateway:${await readDeploymentId(dataSource)}}`;

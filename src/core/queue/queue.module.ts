@@ -7,8 +7,8 @@ import { QueueConnection, readQueuePrefix } from './queue-connection';
 const QUEUE_PREFIX = Symbol('QueuePrefix');
 
 /**
- * The prefix is a provider of its own: `BullModule` takes its configuration for optional, and a failure to create it would
- * leave queues on a default connection instead of stopping the start.
+ * The prefix is a provider of its own: `BullModule` takes its configuration for optional, and a failure to create it
+ * would leave queues on a default connection instead of stopping the start.
  */
 @Module({
   providers: [

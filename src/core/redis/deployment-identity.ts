@@ -6,8 +6,8 @@ type Database = Pick<DataSource, 'query'>;
 const DIGITS = 12;
 
 /**
- * Identifies a deployment, which is a database, among those that share a Redis: the prefix of all its keys, channels and
- * queues.
+ * Identifies a deployment, which is a database, among those that share a Redis: the prefix of all its keys, channels
+ * and queues.
  */
 export async function readDeploymentId(database: Database): Promise<string> {
   return idOf(await database.query<Row[]>('SELECT id FROM deployment_identity'));

@@ -20,11 +20,16 @@ export type RedisClient = Redis | Cluster;
 /** Defaults for connections without process settings. */
 const COMMAND_TIMEOUT_MS = 250;
 const CONNECT_TIMEOUT_MS = 1_000;
-/** A socket that is given up is closed by then; `ioredis` waits 2 s for a server that hangs or is gone, and so does the exit. */
+/**
+ * A socket that is given up is closed by then; `ioredis` waits 2 s for a server that hangs or is gone, and so does the
+ * exit.
+ */
 const DISCONNECT_TIMEOUT_MS = 250;
 /** Requests must be admitted again within a second after Redis recovers. */
 const LONGEST_RECONNECT_DELAY_MS = 500;
-/** Before a command is sent again that met a slot on the move, or a node that is gone: several times within its timeout. */
+/**
+ * Before a command is sent again that met a slot on the move, or a node that is gone: several times within its timeout.
+ */
 const CLUSTER_RETRY_DELAY_MS = 40;
 const MAX_REDIRECTIONS = 8;
 /** A server that owes an answer for so long loses its connection; other nodes of a cluster keep theirs. */
@@ -82,8 +87,9 @@ export function sentinelOptions(url: string, { redisSentinels }: Pick<RedisServe
 }
 
 /**
- * `ioredis` ends a client for good if a sentinel announces a failover while the client asks for the new primary. Without a
- * connection there is nothing to close, so the subscriptions of the last one end first; the next one has its own.
+ * `ioredis` ends a client for good if a sentinel announces a failover while the client asks for the new primary.
+ * Without a connection there is nothing to close, so the subscriptions of the last one end first; the next one has its
+ * own.
  */
 class PrimaryConnector extends SentinelConnector {
   constructor(options: unknown) {
@@ -97,16 +103,16 @@ class PrimaryConnector extends SentinelConnector {
 }
 
 /**
- * The server has executed nothing: it was demoted to a replica, or loads its data. Managed servers do both with the socket
- * open, and only a new connection reaches the primary. A script names the cause after its own position.
+ * The server has executed nothing: it was demoted to a replica, or loads its data. Managed servers do both with the
+ * socket open, and only a new connection reaches the primary. A script names the cause after its own position.
  */
 export function isNotPrimary(error: unknown): boolean {
   return error instanceof Error && /\b(?:READONLY|LOADING|MASTERDOWN) /.test(error.message);
 }
 
 /**
- * Replaces the connection by a new one. A client that is on its way to one stays on it: while it asks the sentinels for the
- * primary, `ioredis` would end it for good.
+ * Replaces the connection by a new one. A client that is on its way to one stays on it: while it asks the sentinels for
+ * the primary, `ioredis` would end it for good.
  */
 export function reconnect(redis: RedisClient): void {
   if (redis.status !== 'connecting') redis.disconnect(true);
@@ -122,8 +128,8 @@ export class PrefixedRedis extends Redis {
   }
 
   /**
-   * After a stall of the process, as on a throttled CPU, timers run before the sockets are read: an answer that has arrived
-   * by then still counts.
+   * After a stall of the process, as on a throttled CPU, timers run before the sockets are read: an answer that has
+   * arrived by then still counts.
    */
   override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
     const { resolve, reject } = command;
@@ -209,15 +215,16 @@ export function clusterArguments(
       autoResendUnfulfilledCommands: false,
       ...(hasTls && { tls: {} }),
     },
-    // Certificates name hosts, not their addresses (README of ioredis, "Special Note: AWS ElastiCache Clusters with TLS").
+    // Certificates name hosts, not their addresses (README of ioredis, "Special Note: AWS ElastiCache Clusters with
+    // TLS").
     dnsLookup: hasTls ? (host, done) => done(null, host) : lookUpOrKeep,
   };
   return [[addressOf(first), ...nodes.map(toClusterNode)], options];
 }
 
 /**
- * A server that is gone may have no address, as in Kubernetes. `ioredis` would connect to none of the others then; this way
- * only the connection to that server fails.
+ * A server that is gone may have no address, as in Kubernetes. `ioredis` would connect to none of the others then; this
+ * way only the connection to that server fails.
  */
 const lookUpOrKeep: DNSLookupFunction = (host, done) => {
   lookup(host, (error, address) => done(null, error === null ? address : host));

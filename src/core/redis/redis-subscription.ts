@@ -21,8 +21,8 @@ export class RedisSubscription {
   private retry: NodeJS.Timeout | undefined;
   private isStopped = false;
   /**
-   * A demoted server keeps the sockets of subscribers, which receive nothing more. The shared connection notices, since it
-   * writes, and is ready again when it has reached the new primary.
+   * A demoted server keeps the sockets of subscribers, which receive nothing more. The shared connection notices, since
+   * it writes, and is ready again when it has reached the new primary.
    */
   private readonly follow = (): void => {
     if (this.connection !== null) reconnect(this.connection);
@@ -62,8 +62,8 @@ export class RedisSubscription {
   }
 
   /**
-   * Any node of a cluster receives the messages of all. `ioredis` would move a subscription to another node by itself, but
-   * would not report that messages were lost in between.
+   * Any node of a cluster receives the messages of all. `ioredis` would move a subscription to another node by itself,
+   * but would not report that messages were lost in between.
    */
   private openNode(cluster: Cluster): void {
     if (this.isStopped) return;

@@ -36,8 +36,8 @@ export class SecretBox {
   }
 
   /**
-   * A box with keys of its own for one context, such as an organization, that are derived from these (HKDF-SHA-256). For
-   * data that is sealed so often that one key would use up its nonces.
+   * A box with keys of its own for one context, such as an organization, that are derived from these (HKDF-SHA-256).
+   * For data that is sealed so often that one key would use up its nonces.
    */
   derive(context: string): SecretBox {
     const derive = ({ bytes }: BoxKey): string =>

@@ -252,7 +252,10 @@ describe('a signed URL', () => {
   });
 });
 
-/** Another character of the alphabet with the same leading bits: the four bits that do not fit in 32 bytes are ignored by lenient decoders. */
+/**
+ * Another character of the alphabet with the same leading bits: the four bits that do not fit in 32 bytes are ignored
+ * by lenient decoders.
+ */
 function flipLastCharacter(signature: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const last = alphabet.indexOf(signature.slice(-1));

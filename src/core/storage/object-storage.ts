@@ -9,8 +9,8 @@ export interface SignedUrl {
 }
 
 /**
- * Stores objects under keys of `object-key.ts`, which determine content type and download name. Modules with outputs use
- * `StoredObjects`; this interface has no rows or retention.
+ * Stores objects under keys of `object-key.ts`, which determine content type and download name. Modules with outputs
+ * use `StoredObjects`; this interface has no rows or retention.
  */
 export interface ObjectStorage {
   /**
@@ -26,8 +26,8 @@ export interface ObjectStorage {
   read(key: string): Promise<Buffer | null>;
 
   /**
-   * The content of an object of any size; `null` when it does not exist. The receiver must read or destroy it. Its own errors
-   * are those of the transfer.
+   * The content of an object of any size; `null` when it does not exist. The receiver must read or destroy it. Its own
+   * errors are those of the transfer.
    * @throws GatewayError `service_unavailable`.
    */
   open(key: string, signal: AbortSignal): Promise<Readable | null>;

@@ -8,8 +8,8 @@ export interface Decimal {
 const DECIMAL = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
 /**
- * Exactly what the shortest text of a finite number says, which for a number of a JSON document is what its sender wrote: up
- * to 15 digits survive a double. Arithmetic with the double itself would add its rounding errors.
+ * Exactly what the shortest text of a finite number says, which for a number of a JSON document is what its sender
+ * wrote: up to 15 digits survive a double. Arithmetic with the double itself would add its rounding errors.
  * @throws RangeError for `NaN` and infinities
  */
 export function toDecimal(value: number): Decimal {

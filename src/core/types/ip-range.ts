@@ -7,8 +7,8 @@ export type IpRange = readonly [network: IpAddress, prefixLength: number];
 const MAPPED_PREFIX_BITS = 96;
 
 /**
- * An IPv4 or IPv6 address or CIDR range; bits behind the prefix are ignored, and a range of IPv4-mapped addresses is the
- * range of the IPv4 addresses. `null`: neither.
+ * An IPv4 or IPv6 address or CIDR range; bits behind the prefix are ignored, and a range of IPv4-mapped addresses is
+ * the range of the IPv4 addresses. `null`: neither.
  */
 export function parseIpRange(text: string): IpRange | null {
   const [addressText = '', prefixText, ...rest] = text.split('/');

@@ -33,7 +33,9 @@ export function nestedShapeOf(dto: DtoClass, property: string): NestedShape | un
   return undefined;
 }
 
-/** What a property accepts besides its nested shape. It then skips its other rules; the message for its type names both. */
+/**
+ * What a property accepts besides its nested shape. It then skips its other rules; the message for its type names both.
+ */
 export interface Alternative {
   /** Text. */
   readonly orString?: boolean;

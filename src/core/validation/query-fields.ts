@@ -4,8 +4,8 @@ import { IsBoolean, IsDate, IsIn, IsInt, IsOptional, Max, MaxDate, Min, MinDate,
 import { isUuid } from '../types/require-uuid';
 
 /*
- * Fields of query classes (`strictDto`). Every parameter is optional. A repeated parameter arrives as an array, which no
- * rule accepts.
+ * Fields of query classes (`strictDto`). Every parameter is optional. A repeated parameter arrives as an array, which
+ * no rule accepts.
  */
 
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;

@@ -46,8 +46,8 @@ function assertJsonObject(body: unknown): void {
 }
 
 /**
- * Refuses fields like `constructor`. The libraries do not: class-transformer skips two of these names, and class-validator
- * finds them all declared, because it looks names up in a plain object.
+ * Refuses fields like `constructor`. The libraries do not: class-transformer skips two of these names, and
+ * class-validator finds them all declared, because it looks names up in a plain object.
  */
 function assertNoInheritedNames(value: unknown, dto: DtoClass, path = ''): void {
   if (typeof value !== 'object' || value === null) return;

@@ -161,7 +161,9 @@ function compileNested(
   return (value) => plans.get(value[tag]) ?? otherwise;
 }
 
-/** Visits the members of an object instead of the many declared properties that it lacks; a valid body needs no more. */
+/**
+ * Visits the members of an object instead of the many declared properties that it lacks; a valid body needs no more.
+ */
 function isValidShape({ byName, required }: ShapePlan, object: PlainObject): boolean {
   for (const name of Object.keys(object)) {
     const property = byName.get(name);

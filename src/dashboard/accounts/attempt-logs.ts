@@ -23,10 +23,10 @@ const REDELIVERIES_PER_ORGANIZATION = 60;
 
 /**
  * The logs of failed logins that a login from `address` (`null`: unknown) has to pass; an e-mail without an account has
- * the same ones. The first, `pair`, counts the account and the network, so that failures elsewhere do not lock the owner
- * out. The second counts the account alone and bounds guessing from many networks; a network that the account has signed
- * in from skips it. The third counts the network over all accounts. For 15 minutes after a password reset, earlier
- * failures of the account and those of the network do not count.
+ * the same ones. The first, `pair`, counts the account and the network, so that failures elsewhere do not lock the
+ * owner out. The second counts the account alone and bounds guessing from many networks; a network that the account has
+ * signed in from skips it. The third counts the network over all accounts. For 15 minutes after a password reset,
+ * earlier failures of the account and those of the network do not count.
  */
 export function loginLogsOf(
   emailKey: string,
@@ -47,8 +47,8 @@ export function loginLogsOf(
 }
 
 /**
- * Mails of one purpose to an address: those that one sender (a network, or a user) has caused, then those of all senders
- * together. One sender alone cannot use up the second.
+ * Mails of one purpose to an address: those that one sender (a network, or a user) has caused, then those of all
+ * senders together. One sender alone cannot use up the second.
  */
 export function mailLogsOfEmail(purpose: MailPurpose, emailKey: string, sender: string): readonly AttemptLog[] {
   const email = `attempts:mail:${purpose}:${digest(emailKey)}`;

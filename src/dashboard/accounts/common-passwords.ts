@@ -1,6 +1,7 @@
 /**
  * The 3,000 most common passwords of 8 or more characters in published leaks, in lower case.
- * Shorter ones are refused for their length anyway. Taken from the frequency lists of zxcvbn 4.4.2 (Dropbox, MIT license).
+ * Shorter ones are refused for their length anyway. Taken from the frequency lists of zxcvbn 4.4.2 (Dropbox, MIT
+ * license).
  */
 const WORDS = `
 !qaz2wsx 0.0.0.000 0000000000o 01011900 01011910 01011950 01011960 01011961 01011970 01011971 01011972 01011973

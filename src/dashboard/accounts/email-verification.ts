@@ -6,7 +6,10 @@ import { UserAccountEntity } from '../../core/database/entities/user-account.ent
 import { OrganizationService } from '../organizations/organization.service';
 import { UserTokenService } from './user-token.service';
 
-/** Completes a verification, by any proof that the user reads the mailbox: verification token, reset token or invitation. */
+/**
+ * Completes a verification, by any proof that the user reads the mailbox: verification token, reset token or
+ * invitation.
+ */
 @Injectable()
 export class EmailVerification {
   constructor(
@@ -14,7 +17,9 @@ export class EmailVerification {
     private readonly tokens: UserTokenService,
   ) {}
 
-  /** Marks the address as verified and creates the requested organization. Needs a transaction that has locked the user. */
+  /**
+   * Marks the address as verified and creates the requested organization. Needs a transaction that has locked the user.
+   */
   async complete(manager: EntityManager, user: UserAccountEntity, nowMs: number, actor: Actor): Promise<void> {
     if (user.emailVerifiedAt !== null) return;
     const emailVerifiedAt = new Date(nowMs);

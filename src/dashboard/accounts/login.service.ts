@@ -80,8 +80,8 @@ export class LoginService {
       throw error;
     });
     if (judged === null) throw invalidCredentials();
-    // Other failures stay counted: logging in to one's own account must not reset the network's guesses at other accounts,
-    // and the owner's login must not reset an attacker's guesses.
+    // Other failures stay counted: logging in to one's own account must not reset the network's guesses at other
+    // accounts, and the owner's login must not reset an attacker's guesses.
     await this.throttle.giveBack(attempt, logs);
     await this.throttle.clear(pair, attempt.atMs);
     await this.history.addNetwork(emailKey, address);

@@ -9,8 +9,8 @@ import { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 
 /**
- * Limits the mails that a caller can cause to any address. An address is limited by the mails sent to it, per purpose and
- * sender; requests count only towards the network that they come from.
+ * Limits the mails that a caller can cause to any address. An address is limited by the mails sent to it, per purpose
+ * and sender; requests count only towards the network that they come from.
  */
 @Injectable()
 export class MailRequests {
@@ -27,8 +27,8 @@ export class MailRequests {
   }
 
   /**
-   * Counts a mail that is about to be sent for a visitor. Call it after the response: only addresses with an account reach
-   * the limit, so a refusal would reveal which ones have accounts.
+   * Counts a mail that is about to be sent for a visitor. Call it after the response: only addresses with an account
+   * reach the limit, so a refusal would reveal which ones have accounts.
    * @throws GatewayError `rate_limited`.
    */
   async countMail(purpose: MailPurpose, emailKey: string, { address }: Actor): Promise<void> {

@@ -7,8 +7,8 @@ import { normalizePassword } from './password-rules';
 export const ARGON2_PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
 /**
- * Argon2 runs on Node's thread pool: two of its four threads stay free for file access and DNS, and one core stays free to
- * serve requests.
+ * Argon2 runs on Node's thread pool: two of its four threads stay free for file access and DNS, and one core stays free
+ * to serve requests.
  */
 export const HASHES_AT_ONCE = Math.max(1, Math.min(2, availableParallelism() - 1));
 /** With one hash at a time, the last in the queue waits about 0.8 s. */

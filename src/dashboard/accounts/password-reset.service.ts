@@ -62,7 +62,8 @@ export class PasswordResetService {
 
   /**
    * Sets the password, ends every session and verifies the e-mail, because the token was mailed to it.
-   * @throws GatewayError `not_found` for a token that is unknown or no longer valid; `validation_failed`, `rate_limited`.
+   * @throws GatewayError `not_found` for a token that is unknown or no longer valid; `validation_failed`,
+   * `rate_limited`.
    */
   async confirm(token: string, newPassword: string, visitor: Actor): Promise<void> {
     const password = parseNewPassword(newPassword);

@@ -45,9 +45,9 @@ const MAX_NAME_LENGTH = 200;
 const NO_PASSWORD = 'none';
 
 /**
- * Registers accounts without revealing whether an e-mail has one: the response is the same, precedes any change, and the
- * owner gets a mail in either case. An unverified account can do nothing. When an e-mail is registered several times before
- * it is verified, all of those passwords are void, and the owner of the mailbox sets a new one.
+ * Registers accounts without revealing whether an e-mail has one: the response is the same, precedes any change, and
+ * the owner gets a mail in either case. An unverified account can do nothing. When an e-mail is registered several
+ * times before it is verified, all of those passwords are void, and the owner of the mailbox sets a new one.
  */
 @Injectable()
 export class RegistrationService {
@@ -64,8 +64,8 @@ export class RegistrationService {
   ) {}
 
   /**
-   * Resolves when the registration is in the audit log; the account and the mail follow. Nothing follows when the address
-   * has reached its mail limit: the newest mail is still valid.
+   * Resolves when the registration is in the audit log; the account and the mail follow. Nothing follows when the
+   * address has reached its mail limit: the newest mail is still valid.
    * @throws GatewayError `validation_failed`, `rate_limited`, `not_configured`, `service_unavailable`.
    */
   async register(registration: Registration, visitor: Actor): Promise<void> {

@@ -65,7 +65,10 @@ interface FoundRow {
   readonly role: Role | null;
 }
 
-/** Creates, verifies and ends sessions. Each check reads the database, so an ended session is invalid at once everywhere. */
+/**
+ * Creates, verifies and ends sessions. Each check reads the database, so an ended session is invalid at once
+ * everywhere.
+ */
 @Injectable()
 export class SessionService {
   private readonly lifetimes: AppConfig['dashboard']['sessions'];

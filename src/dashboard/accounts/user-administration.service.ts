@@ -91,7 +91,8 @@ export class UserAdministrationService {
 
   /**
    * Grants or revokes the operator flag, from the next request on.
-   * @throws GatewayError `not_found`, `conflict` for an unverified account, which may not belong to the owner of the e-mail.
+   * @throws GatewayError `not_found`, `conflict` for an unverified account, which may not belong to the owner of the
+   * e-mail.
    */
   setOperator(email: string, isOperator: boolean, actor: Actor): Promise<UserAccountEntity> {
     return this.change(email, async (manager, user) => {

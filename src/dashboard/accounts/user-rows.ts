@@ -18,7 +18,10 @@ const ALL_COLUMNS = {
   createdAt: true,
 } as const;
 
-/** Reads a user with the row locked, which serializes changes of one account. Sessions and memberships do not wait for it. */
+/**
+ * Reads a user with the row locked, which serializes changes of one account. Sessions and memberships do not wait for
+ * it.
+ */
 export function lockUser(
   manager: EntityManager,
   where: FindOptionsWhere<UserAccountEntity>,

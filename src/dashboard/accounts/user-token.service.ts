@@ -45,8 +45,8 @@ export class UserTokenService {
   }
 
   /**
-   * Consumes a token: of concurrent calls, one gets its user, whose row is then locked. Locks the user before the token, in
-   * the same order as `issue`.
+   * Consumes a token: of concurrent calls, one gets its user, whose row is then locked. Locks the user before the
+   * token, in the same order as `issue`.
    * @throws GatewayError `not_found`.
    */
   async use(manager: EntityManager, token: string, purpose: UserTokenPurpose): Promise<UserAccountEntity> {

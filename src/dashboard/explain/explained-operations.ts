@@ -87,7 +87,10 @@ function understanding<Dto extends object>(
   return (request, context) => describe(valid.transform(request), context);
 }
 
-/** For operations whose steps after validation are the shared ones, and whose adapters accept what the catalogue accepts. */
+/**
+ * For operations whose steps after validation are the shared ones, and whose adapters accept what the catalogue
+ * accepts.
+ */
 function whole<Dto extends object>(
   dto: new () => Dto,
   describe: (body: Dto, context: RequestContext) => InferenceInput,

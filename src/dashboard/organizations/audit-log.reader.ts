@@ -34,8 +34,8 @@ export interface AuditLogEntry {
 }
 
 /**
- * Every filter reads an index in this order from its end, so a `Sort` has few rows at most. The organization is part of the
- * order because PostgreSQL does not take a column that `IS NULL` for a constant.
+ * Every filter reads an index in this order from its end, so a `Sort` has few rows at most. The organization is part of
+ * the order because PostgreSQL does not take a column that `IS NULL` for a constant.
  */
 function findSql(whose: string, isActorShown: string): string {
   return `

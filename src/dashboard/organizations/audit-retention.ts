@@ -14,7 +14,9 @@ const DELETE_OLDEST = `
   WITH oldest AS (SELECT id, created_at FROM audit_entry ORDER BY id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
   DELETE FROM audit_entry e USING oldest WHERE e.id = oldest.id AND oldest.created_at < $1`;
 
-/** Deletes audit entries older than `AUDIT_RETENTION_DAYS`. The database refuses to delete those of the last 90 days. */
+/**
+ * Deletes audit entries older than `AUDIT_RETENTION_DAYS`. The database refuses to delete those of the last 90 days.
+ */
 @Injectable()
 export class AuditRetention implements OnModuleDestroy {
   private readonly logger = new Logger('AuditLog');

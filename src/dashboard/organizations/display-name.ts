@@ -2,8 +2,8 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import { parseName } from '../../auth/api-keys/api-key-settings';
 
 /**
- * Text that mail programs render as a link: a scheme, `www.`, or a host name. The last label is lower case, so that initials
- * such as `J.Smith` pass.
+ * Text that mail programs render as a link: a scheme, `www.`, or a host name. The last label is lower case, so that
+ * initials such as `J.Smith` pass.
  */
 const WEB_ADDRESS = /:\/\/|\bwww\.|[\p{L}\p{N}]\.[a-z]{2,}(?![\p{L}\p{N}])/u;
 

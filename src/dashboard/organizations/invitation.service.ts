@@ -40,8 +40,8 @@ export interface Acceptance {
 }
 
 /**
- * Invitations by mail: a single-use token, valid for seven days, makes the owner of the address a member. Only the digest of
- * the token is stored.
+ * Invitations by mail: a single-use token, valid for seven days, makes the owner of the address a member. Only the
+ * digest of the token is stored.
  */
 @Injectable()
 export class InvitationService {
@@ -62,8 +62,8 @@ export class InvitationService {
 
   /**
    * Invites an address by mail. A repeated invitation gets a new token, role and expiry; the old token becomes invalid.
-   * @throws GatewayError `validation_failed`, `not_found`, `forbidden`, `not_configured`, `conflict` when the address belongs
-   *   to a member or the organization has too many invitations.
+   * @throws GatewayError `validation_failed`, `not_found`, `forbidden`, `not_configured`, `conflict` when the address
+   *   belongs to a member or the organization has too many invitations.
    */
   async create(
     organizationId: string,

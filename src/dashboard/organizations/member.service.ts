@@ -12,8 +12,8 @@ import { findMember, findMembers, hasOtherOwner, type OrganizationMember } from 
 import { lockOrganization, requireRole } from '../../auth/organization-access';
 
 /**
- * Members of organizations and their roles. Changes of one organization are serialized, so that it always has an owner, and
- * a revoked role grants nothing to later changes.
+ * Members of organizations and their roles. Changes of one organization are serialized, so that it always has an owner,
+ * and a revoked role grants nothing to later changes.
  */
 @Injectable()
 export class MemberService {
@@ -75,8 +75,8 @@ export class MemberService {
 }
 
 /**
- * Requires that the actor may grant and revoke these roles: owners all roles, admins all except owner. Operators and the
- * command line may grant all.
+ * Requires that the actor may grant and revoke these roles: owners all roles, admins all except owner. Operators and
+ * the command line may grant all.
  * @param manager transaction that has locked the organization.
  * @throws GatewayError `forbidden`.
  */
@@ -93,8 +93,8 @@ export async function requireAuthority(
 }
 
 /**
- * Withdraws the invitations by the member that the new role could not create, and those to a former member, so that a removed
- * member cannot rejoin through one.
+ * Withdraws the invitations by the member that the new role could not create, and those to a former member, so that a
+ * removed member cannot rejoin through one.
  * @param role `null`: no longer a member.
  */
 async function withdrawInvitations(

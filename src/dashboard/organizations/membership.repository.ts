@@ -53,7 +53,10 @@ const FIND_OTHER_OWNER = `
   SELECT 1 FROM organization_member m JOIN user_account u ON u.id = m.user_id
    WHERE m.organization_id = $1 AND m.user_id <> $2 AND m.role = 'owner' AND u.status = 'active' LIMIT 1`;
 
-/** The organizations of a user, newest first. @param after sort key of the previous page's last item; `null`: first page. */
+/**
+ * The organizations of a user, newest first. @param after sort key of the previous page's last item; `null`: first
+ * page.
+ */
 export function findMemberships(
   manager: EntityManager,
   userId: string,

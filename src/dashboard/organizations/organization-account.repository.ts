@@ -19,8 +19,8 @@ export async function openAccount(
 }
 
 /**
- * Sets the operator's monthly limit; `null`: none. The organization's limit is unchanged. Reservations read the lower one
- * under the row lock that this takes, so it applies from the next reservation on.
+ * Sets the operator's monthly limit; `null`: none. The organization's limit is unchanged. Reservations read the lower
+ * one under the row lock that this takes, so it applies from the next reservation on.
  * @returns the operator's previous limit.
  */
 export async function updateMonthlyLimit(

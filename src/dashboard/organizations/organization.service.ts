@@ -1,7 +1,7 @@
 /**
- * Administration of organizations, used by the command line and the dashboard. Authentication (`auth/`) only reads this data.
- * Every change is in the audit log, and is committed before it is published, so that no process reads the old state after an
- * invalidation.
+ * Administration of organizations, used by the command line and the dashboard. Authentication (`auth/`) only reads this
+ * data. Every change is in the audit log, and is committed before it is published, so that no process reads the old
+ * state after an invalidation.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';

@@ -10,7 +10,10 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), payment=(), usb=(), microphone=(self)',
 };
 
-/** @param storageOrigin the origin of signed URLs of outputs, whose pictures and sounds the pages show; null without storage. */
+/**
+ * @param storageOrigin the origin of signed URLs of outputs, whose pictures and sounds the pages show; null without
+ * storage.
+ */
 export function pageHeaders(storageOrigin: string | null): Readonly<Record<string, string>> {
   const media = ["'self'", 'blob:', ...(storageOrigin === null ? [] : [storageOrigin])].join(' ');
   const policy = [

@@ -14,7 +14,9 @@ import { ASSET_HEADERS, pageHeaders } from './page-policy';
 const THEMES: ReadonlySet<string | undefined> = new Set(['light', 'dark']);
 const ROOT_ELEMENT = '<html lang="en">';
 
-/** Serves the pages of the dashboard, which `src/web` builds. They decide nothing: rights and money come from the API. */
+/**
+ * Serves the pages of the dashboard, which `src/web` builds. They decide nothing: rights and money come from the API.
+ */
 @Controller()
 export class PagesController {
   private readonly files: ReadonlyMap<string, PageFile> = readPageFiles();
@@ -81,7 +83,9 @@ export class PagesController {
     return page.content[encoding];
   }
 
-  /** Of a URL that is signed like those of outputs: the bucket's, or that of this gateway, whose name may be another. */
+  /**
+   * Of a URL that is signed like those of outputs: the bucket's, or that of this gateway, whose name may be another.
+   */
   private async storageOrigin(): Promise<string | null> {
     if (this.storage === null) return null;
     const owner = { kind: 'image', organizationId: randomUUID(), id: randomUUID() } as const;

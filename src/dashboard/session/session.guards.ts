@@ -117,8 +117,8 @@ function unauthenticated(): GatewayError {
 }
 
 /**
- * Requires membership of the organization in the path (404) with a sufficient role (403), or on operator routes the operator
- * flag (403).
+ * Requires membership of the organization in the path (404) with a sufficient role (403), or on operator routes the
+ * operator flag (403).
  */
 @Injectable()
 export class RolesGuard implements CanActivate {

@@ -14,7 +14,8 @@ import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options'
 import { LocalFileError, TemporaryFile, TooManyBytesError } from './temporary-file';
 
 /**
- * `unobtainable`: its host answered that it does not deliver the result. `unreachable`: no answer, or one that may change.
+ * `unobtainable`: its host answered that it does not deliver the result. `unreachable`: no answer, or one that may
+ * change.
  */
 type ResultFault = 'unobtainable' | 'unreachable' | 'unreadable' | 'too-large';
 
@@ -39,8 +40,8 @@ export interface OutputSource {
 }
 
 /**
- * Stores a provider's result: streams it to an unlinked temporary file, probes the file and uploads it to object storage
- * under a deterministic name. The result is never in memory as a whole, and the intake can be repeated.
+ * Stores a provider's result: streams it to an unlinked temporary file, probes the file and uploads it to object
+ * storage under a deterministic name. The result is never in memory as a whole, and the intake can be repeated.
  */
 @Injectable()
 export class ArtifactIntake {
@@ -106,7 +107,10 @@ export class ArtifactIntake {
     }
   }
 
-  /** An `http(s)` URL always goes through the SSRF guard, with the vendor's credential for its own hosts; anything else is read by the provider's adapter. */
+  /**
+   * An `http(s)` URL always goes through the SSRF guard, with the vendor's credential for its own hosts; anything else
+   * is read by the provider's adapter.
+   */
   private async openOutput(output: JobOutput, adapter: JobAdapter, call: ProviderCall): Promise<Readable> {
     if (output.bytes !== undefined) return Readable.from([output.bytes]);
     if (output.url === null || !WEB_URL.test(output.url)) {

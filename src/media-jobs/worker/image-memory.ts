@@ -4,12 +4,15 @@ import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { MemoryClaim } from '../../core/types/request-context';
 
-/** What an image takes while it is submitted: its bytes, their base64, the text of the request, and the bytes of that. */
+/**
+ * What an image takes while it is submitted: its bytes, their base64, the text of the request, and the bytes of that.
+ */
 const COPIES = 4;
 
 /**
- * Limits the memory for images of jobs in this process to `MAX_BUFFERED_BYTES`. An organization may claim only while as much
- * is free as it then holds, so that it leaves room for others. A claim that is alone always fits: no job waits for good.
+ * Limits the memory for images of jobs in this process to `MAX_BUFFERED_BYTES`. An organization may claim only while as
+ * much is free as it then holds, so that it leaves room for others. A claim that is alone always fits: no job waits for
+ * good.
  */
 @Injectable()
 export class ImageMemory {

@@ -11,7 +11,9 @@ export function toProviderError(error: unknown): ProviderError {
   });
 }
 
-/** The error that clients see. Provider error messages are written by the gateway; jobs have no `details` to refer to. */
+/**
+ * The error that clients see. Provider error messages are written by the gateway; jobs have no `details` to refer to.
+ */
 export function toJobError({ code, message }: ProviderError): JobError {
   return {
     code: code === 'stream_interrupted' ? 'provider_disconnect' : code,

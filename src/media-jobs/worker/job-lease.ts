@@ -3,7 +3,10 @@ import type { RequestTrace } from '../../core/types/trace';
 import type { JobWorkRepository } from '../job-work.repository';
 import type { JobClaim, JobWakeUp, MediaJob } from '../media-job.types';
 
-/** When the next step is due, and the version of the row that says so. `null`: the job has ended or belongs to another worker. */
+/**
+ * When the next step is due, and the version of the row that says so. `null`: the job has ended or belongs to another
+ * worker.
+ */
 export type NextStep = { readonly inMs: number; readonly version: number } | null;
 
 /** A claimed job, until its lease is released or lost. */

@@ -40,8 +40,8 @@ export class JobTargets {
   ) {}
 
   /**
-   * The next available deployment of the route after the last one used, wrapping around. Its call has begun. `null`: none
-   * is available now.
+   * The next available deployment of the route after the last one used, wrapping around. Its call has begun. `null`:
+   * none is available now.
    */
   async choose(job: MediaJob): Promise<SelectedDeployment | null> {
     for (const candidate of this.afterLastUsed(job)) {
@@ -62,8 +62,8 @@ export class JobTargets {
   }
 
   /**
-   * The target of a submitted job, even if its deployment is no longer offered. `null`: its provider is not configured in
-   * this process.
+   * The target of a submitted job, even if its deployment is no longer offered. `null`: its provider is not configured
+   * in this process.
    */
   find(job: MediaJob): JobTarget | null {
     const [candidate] = this.candidatesOf(job.deploymentId === null ? [] : [job.deploymentId]);

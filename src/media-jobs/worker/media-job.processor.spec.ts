@@ -15,7 +15,9 @@ const REMEMBERED: DueJob = { ...KEY, version: 4, lane: 'l' };
 const STORED = { ...KEY, version: 5, lane: 'l', inMs: 0 };
 
 describe('a wake-up of a job', () => {
-  /** Wakes a job; resolves with the versions that were begun, the reads of its row, and whether another wake-up follows. */
+  /**
+   * Wakes a job; resolves with the versions that were begun, the reads of its row, and whether another wake-up follows.
+   */
   async function wake(remembered: DueJob | null, stored: typeof STORED | null, ends: readonly StepEnd[]) {
     const begun: number[] = [];
     let reads = 0;

@@ -27,8 +27,8 @@ export function submitPauseMs(attempts: number, askedSeconds: number | undefined
 }
 
 /**
- * The pause before a result is fetched and stored again, in milliseconds: half of the time since the first attempt, so that
- * each pause is half as long again as the last, up to one minute.
+ * The pause before a result is fetched and stored again, in milliseconds: half of the time since the first attempt, so
+ * that each pause is half as long again as the last, up to one minute.
  */
 export function repairPauseMs(leastMs: number, sinceFirstMs: number): number {
   return Math.min(60_000, Math.max(leastMs, sinceFirstMs / 2));

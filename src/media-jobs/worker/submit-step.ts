@@ -30,8 +30,8 @@ interface Sent {
 }
 
 /**
- * Submits a job to a provider, once. A definite refusal allows another provider. After an unknown outcome the job is sent
- * again only if the provider deduplicates submissions; otherwise it fails.
+ * Submits a job to a provider, once. A definite refusal allows another provider. After an unknown outcome the job is
+ * sent again only if the provider deduplicates submissions; otherwise it fails.
  */
 @Injectable()
 export class SubmitStep {
@@ -152,8 +152,8 @@ export class SubmitStep {
   }
 
   /**
-   * Stores the handle, and retries while the database is unreachable. `null`: the job has ended. A handle that the database
-   * rejects fails the job, since another submission would return the same one.
+   * Stores the handle, and retries while the database is unreachable. `null`: the job has ended. A handle that the
+   * database rejects fails the job, since another submission would return the same one.
    */
   private async persistHandle({ job, stopRequested }: JobLease, handle: JobHandle, inMs: number) {
     for (;;) {
@@ -170,7 +170,9 @@ export class SubmitStep {
     }
   }
 
-  /** Cancels a job that ended or changed owner while the provider accepted it, unless its handle is recorded elsewhere. */
+  /**
+   * Cancels a job that ended or changed owner while the provider accepted it, unless its handle is recorded elsewhere.
+   */
   private async cancelAtProvider(
     { job }: JobLease,
     target: JobTarget,

@@ -6,7 +6,8 @@ const GRACE_MS = 1_000;
 /**
  * Enforces a time limit on a provider call, even if the adapter ignores its signal.
  * @param signal aborts the call earlier
- * @throws ProviderError `provider_timeout` after the limit and a grace period; the error of the call; the signal's reason
+ * @throws ProviderError `provider_timeout` after the limit and a grace period; the error of the call; the signal's
+ * reason
  */
 export async function withTimeLimit<Answer>(
   timeoutMs: number,

@@ -54,7 +54,8 @@ export class CredentialService {
 
   /**
    * Stores a value, which overrides the environment in every process.
-   * @throws GatewayError `not_found` for a name that no provider reads, `validation_failed` for a value that it cannot use.
+   * @throws GatewayError `not_found` for a name that no provider reads, `validation_failed` for a value that it cannot
+   * use.
    */
   async set(name: string, value: string, actor: Actor): Promise<CredentialRecord> {
     this.assertKnown(name);

@@ -1,7 +1,8 @@
 /**
- * Keys, base URLs and named instances of providers that operators store in the database, sealed under `SECRETS_KEY`, instead
- * of in the environment of every process. Neighbours: `providers` uses them; the dashboard and the command line set them.
- * Invariant: a value is sent only to its provider; no response, log, audit entry or error message contains it.
+ * Keys, base URLs and named instances of providers that operators store in the database, sealed under `SECRETS_KEY`,
+ * instead of in the environment of every process. Neighbours: `providers` uses them; the dashboard and the command line
+ * set them. Invariant: a value is sent only to its provider; no response, log, audit entry or error message contains
+ * it.
  */
 import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { Module } from '@nestjs/common';

@@ -14,8 +14,8 @@ import { ProviderInstanceRepository } from './provider-instance.repository';
 const CREDENTIAL_CHANGE_CHANNEL = 'gateway:credentials';
 
 /**
- * Makes every process reload the stored credentials. Call it after the change is committed. Never rejects: without Redis the
- * next poll notices the change within five seconds.
+ * Makes every process reload the stored credentials. Call it after the change is committed. Never rejects: without
+ * Redis the next poll notices the change within five seconds.
  */
 export async function publishCredentialChange(transport: {
   publish(channel: string, message: string): Promise<unknown>;
@@ -24,8 +24,8 @@ export async function publishCredentialChange(transport: {
 }
 
 /**
- * Applies the stored credentials to the providers of this process: at startup, on change messages, and every few seconds. A
- * value that cannot be decrypted is logged, and the environment applies instead.
+ * Applies the stored credentials to the providers of this process: at startup, on change messages, and every few
+ * seconds. A value that cannot be decrypted is logged, and the environment applies instead.
  */
 @Injectable()
 export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
@@ -59,7 +59,10 @@ export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
     await this.current;
   }
 
-  /** Applies the stored credentials, also when a change message was lost. Never rejects: when they cannot be read, nothing changes. */
+  /**
+   * Applies the stored credentials, also when a change message was lost. Never rejects: when they cannot be read,
+   * nothing changes.
+   */
   @Cron(EVERY_5_SECONDS, scheduled('credentials'))
   async refresh(): Promise<void> {
     await this.apply().catch((error: unknown) => {

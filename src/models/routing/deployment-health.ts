@@ -134,8 +134,8 @@ export interface CallObserver {
 }
 
 /**
- * One call to a deployment, which occupies a slot of its provider until it ends. It must be ended by one of `succeed`, `fail`
- * and `abandon`; later calls have no effect.
+ * One call to a deployment, which occupies a slot of its provider until it ends. It must be ended by one of `succeed`,
+ * `fail` and `abandon`; later calls have no effect.
  */
 export class DeploymentCall {
   /** Monotonic milliseconds of the first stream event; `null`: none yet, or not a stream. */

@@ -55,7 +55,9 @@ redis.call('DEL', KEYS[2], KEYS[3])
 redis.call('PUBLISH', ARGV[3], ARGV[4])
 return 1`;
 
-/** KEYS: failures of the deployment. ARGV: window in milliseconds. Returns the consecutive failures of all processes. */
+/**
+ * KEYS: failures of the deployment. ARGV: window in milliseconds. Returns the consecutive failures of all processes.
+ */
 const COUNT_FAILURE = `
 local count = redis.call('INCR', KEYS[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
@@ -139,8 +141,8 @@ export class HealthSharing {
   }
 
   /**
-   * Whether this process may make the single probe of all processes within `forMs`. Also `true` when Redis does not answer:
-   * an extra probe does less harm than a deployment that is never probed.
+   * Whether this process may make the single probe of all processes within `forMs`. Also `true` when Redis does not
+   * answer: an extra probe does less harm than a deployment that is never probed.
    */
   async claimProbe(deploymentId: string, forMs: number): Promise<boolean> {
     const claim = this.redis.set(probeKey(deploymentId), this.origin, 'PX', Math.ceil(forMs), 'NX');

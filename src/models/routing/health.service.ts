@@ -20,8 +20,8 @@ const FAILURE_WINDOW_MS = 60_000;
 const DEFAULT_COOL_MS = 10_000;
 
 /**
- * Decides which deployments may be called (README.md). Every call is a `DeploymentCall`; its outcome updates the state of its
- * deployment here at once, and in the other processes within a second.
+ * Decides which deployments may be called (README.md). Every call is a `DeploymentCall`; its outcome updates the state
+ * of its deployment here at once, and in the other processes within a second.
  */
 @Injectable()
 export class HealthService implements OnModuleInit, OnApplicationShutdown, CallObserver {
@@ -86,8 +86,8 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
   }
 
   /**
-   * Begins a call. `null`: the call is not allowed, since the deployment is unavailable or its provider at capacity. The
-   * result is a promise only for a probe, which waits for one Redis command.
+   * Begins a call. `null`: the call is not allowed, since the deployment is unavailable or its provider at capacity.
+   * The result is a promise only for a probe, which waits for one Redis command.
    */
   beginCall(health: DeploymentHealth, load: ProviderLoad): DeploymentCall | null | Promise<DeploymentCall | null> {
     if (load.isFull) return null;
@@ -259,8 +259,8 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
 }
 
 /**
- * The effect of a failed call on the health of its deployment. `failure`: counts towards the breaker. `refused`: our account
- * is refused, which opens the breaker at once. `limited`: starts a cool-down. `none`: the request was at fault.
+ * The effect of a failed call on the health of its deployment. `failure`: counts towards the breaker. `refused`: our
+ * account is refused, which opens the breaker at once. `limited`: starts a cool-down. `none`: the request was at fault.
  */
 export type HealthEffect = 'failure' | 'refused' | 'limited' | 'none';
 

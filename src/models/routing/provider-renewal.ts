@@ -4,8 +4,8 @@ import { ProvidersService } from '../../providers/providers.service';
 import { HealthService } from './health.service';
 
 /**
- * Resets the health of deployments when the credentials or base URL of their provider change: earlier failures no longer
- * apply, and a replaced key takes effect without waiting for the next probe.
+ * Resets the health of deployments when the credentials or base URL of their provider change: earlier failures no
+ * longer apply, and a replaced key takes effect without waiting for the next probe.
  */
 @Injectable()
 export class ProviderRenewal {

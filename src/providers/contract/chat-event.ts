@@ -1,8 +1,8 @@
 import type { UsageVector } from './usage';
 
 /**
- * One step of a streamed answer, in no vendor's format. `start` comes first, `finish` once and last but for `usage`; the
- * other events come in the order in which the model writes.
+ * One step of a streamed answer, in no vendor's format. `start` comes first, `finish` once and last but for `usage`;
+ * the other events come in the order in which the model writes.
  */
 export type ChatEvent =
   | ChatStart
@@ -70,7 +70,9 @@ export interface UrlCitation {
     readonly url: string;
     /** The URL where the upstream names no title. */
     readonly title: string;
-    /** What the source says, where the upstream quotes it; named as at https://openrouter.ai/docs/features/web-search. */
+    /**
+     * What the source says, where the upstream quotes it; named as at https://openrouter.ai/docs/features/web-search.
+     */
     readonly content?: string;
   };
 }

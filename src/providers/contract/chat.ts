@@ -32,8 +32,8 @@ export const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Values of `service_tier` at which the catalogue's prices hold, in the words of OpenAI, Groq and Anthropic. Others cost
- * more or less.
+ * Values of `service_tier` at which the catalogue's prices hold, in the words of OpenAI, Groq and Anthropic. Others
+ * cost more or less.
  */
 export const STANDARD_SERVICE_TIERS: ReadonlySet<unknown> = new Set(['auto', 'default', 'standard', 'standard_only']);
 
@@ -96,8 +96,8 @@ export interface StreamedAnswer<Piece> {
 export type ChatStream = StreamedAnswer<readonly ChatEvent[]>;
 
 /**
- * A streamed answer as finished chunks of the client's format: complete `data: …\n\n` events, all but the usage chunk and
- * `[DONE]`, which the caller adds once the charge is committed.
+ * A streamed answer as finished chunks of the client's format: complete `data: …\n\n` events, all but the usage chunk
+ * and `[DONE]`, which the caller adds once the charge is committed.
  */
 export type ChunkStream = StreamedAnswer<string | Buffer>;
 
@@ -112,8 +112,8 @@ export interface ChatProvider {
   /** Resolves once the first meaningful event has been read, so that an early failure still has an HTTP status. */
   openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream>;
   /**
-   * The same as chat-completion chunks, for an upstream that writes them itself: passing its bytes on costs a fraction of
-   * parsing and rendering them. Absent: the gateway renders the events of `openStream`.
+   * The same as chat-completion chunks, for an upstream that writes them itself: passing its bytes on costs a fraction
+   * of parsing and rendering them. Absent: the gateway renders the events of `openStream`.
    */
   openChunkStream?(request: ChatRequest, call: ProviderCall): Promise<ChunkStream>;
 }
@@ -125,8 +125,8 @@ export interface InputItem {
 }
 
 /**
- * Chat over the Responses API. The methods of its own serve clients that speak this format too: the conversation goes up
- * as `input` instead of the messages of the request, which says the same, and the answer has item events.
+ * Chat over the Responses API. The methods of its own serve clients that speak this format too: the conversation goes
+ * up as `input` instead of the messages of the request, which says the same, and the answer has item events.
  */
 export interface ResponsesProvider extends ChatProvider {
   respond(request: ChatRequest, input: readonly InputItem[], call: ProviderCall): Promise<ChatCompletionResult>;

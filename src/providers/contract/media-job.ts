@@ -79,9 +79,9 @@ export interface JobCapabilities {
   /** A repeated token returns the same job: a submission whose response was lost may be retried. */
   readonly idempotentSubmit: boolean;
   /**
-   * The account that deduplicates: only a submission to the same one may be retried. No vendor says whose a key is, so it
-   * is the key at its address: after a change of either, the outcome of a lost submission is unknown. Not secret; absent:
-   * the provider has no keys.
+   * The account that deduplicates: only a submission to the same one may be retried. No vendor says whose a key is, so
+   * it is the key at its address: after a change of either, the outcome of a lost submission is unknown. Not secret;
+   * absent: the provider has no keys.
    */
   readonly submissionAccount?: string;
   /** How long the outputs can be fetched. */
@@ -116,14 +116,14 @@ export interface ReportCall extends CallLimits {
 interface JobAdapterBase {
   readonly capabilities: JobCapabilities;
   /**
-   * Refuses options that the model supports, but not together or not at this deployment; called before anything is paid.
-   * Images may be empty: only their presence counts. Absent: all go together.
+   * Refuses options that the model supports, but not together or not at this deployment; called before anything is
+   * paid. Images may be empty: only their presence counts. Absent: all go together.
    * @throws ProviderError `validation_failed` with `param`
    */
   assertSupported?(spec: JobSpec, deployment: Pick<ProviderCall, 'mapping'>): void;
   /**
-   * The bytes of an output that is neither a web URL nor bytes. The caller must read the stream to its end or destroy it.
-   * Absent: there are no such outputs.
+   * The bytes of an output that is neither a web URL nor bytes. The caller must read the stream to its end or destroy
+   * it. Absent: there are no such outputs.
    */
   openOutput?(output: JobOutput, call: ProviderCall): Promise<Readable>;
   /** For web URLs of outputs. Absent: anyone may fetch them. */

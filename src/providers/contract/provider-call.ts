@@ -15,8 +15,8 @@ export interface Quirks {
   /** Ask OpenAI not to pad stream chunks. */
   readonly includeObfuscation?: boolean;
   /**
-   * Send `reasoning_content` of earlier answers, the client's or else the vault's, which the upstream needs back with the
-   * results of tool calls; otherwise it is stripped.
+   * Send `reasoning_content` of earlier answers, the client's or else the vault's, which the upstream needs back with
+   * the results of tool calls; otherwise it is stripped.
    */
   readonly reasoningReplay?: boolean;
   /** Exchanges reasoning as `reasoning_details`, and separates it from the text if asked to (MiniMax). */
@@ -61,22 +61,27 @@ export interface Quirks {
   readonly dropFields?: readonly string[];
   /** Request fields that are refused with 400 because dropping them would change the meaning. */
   readonly rejectFields?: readonly string[];
-  /** The only optional request fields that it accepts: it refuses a request with any other, so the others are dropped. */
+  /**
+   * The only optional request fields that it accepts: it refuses a request with any other, so the others are dropped.
+   */
   readonly acceptFields?: readonly string[];
   /** Its names for request fields, by OpenAI's names. */
   readonly fieldNames?: Readonly<Record<string, string>>;
   /** Fields of messages that it refuses; dropped. */
   readonly dropMessageFields?: readonly string[];
   /**
-   * The only fields of messages that it accepts: it refuses a message with any other, and unknown members of parts, tool
-   * calls and tools. All of these are dropped.
+   * The only fields of messages that it accepts: it refuses a message with any other, and unknown members of parts,
+   * tool calls and tools. All of these are dropped.
    */
   readonly acceptMessageFields?: readonly string[];
   /** It takes the content of a message as a string only, so a list of texts is joined. */
   readonly joinTextParts?: boolean;
   /** It accepts ids of tool calls of nine letters and digits only; other ids are replaced by a digest. */
   readonly shortToolCallIds?: boolean;
-  /** Efforts that it lacks, and the nearest that it has. The efforts that the catalogue lists for a model are sent as is. */
+  /**
+   * Efforts that it lacks, and the nearest that it has. The efforts that the catalogue lists for a model are sent as
+   * is.
+   */
   readonly reasoningEfforts?: Readonly<Record<string, string>>;
   /** Lower temperatures are raised to it: it refuses zero, which many clients send. */
   readonly minTemperature?: number;
@@ -104,8 +109,8 @@ export interface ModelFeatures {
   /** `false`: the model refuses temperature and similar parameters. */
   readonly sampling?: boolean;
   /**
-   * How a model of the dialect `anthropic-messages` reasons: `always`, `default` (unless turned off), `between_tools` (by
-   * default, and never quite off), `optional` (when asked), or `budget` (when asked, with a budget of tokens).
+   * How a model of the dialect `anthropic-messages` reasons: `always`, `default` (unless turned off), `between_tools`
+   * (by default, and never quite off), `optional` (when asked), or `budget` (when asked, with a budget of tokens).
    */
   readonly thinking?: 'always' | 'default' | 'between_tools' | 'optional' | 'budget';
   /** `false`: the model refuses a `tool_choice` that forces a call. */
@@ -156,8 +161,8 @@ export interface CallTrace {
 export interface ProviderCall {
   readonly requestId: string;
   /**
-   * Opaque, the same for all calls of one customer: what calls share in this process is divided between owners. Not for the
-   * upstream. Calls without it count as those of one owner.
+   * Opaque, the same for all calls of one customer: what calls share in this process is divided between owners. Not for
+   * the upstream. Calls without it count as those of one owner.
    */
   readonly ownerId?: string;
   /** Absent: the request is not traced. */
@@ -174,7 +179,9 @@ export interface ProviderCall {
   readonly maxOutputTokens?: number;
   /** How the upstream names the fields of requests and results, where the catalogue says so for the deployment. */
   readonly mapping?: RequestMapping;
-  /** Where the upstream may report that a job has ended, for this submission only; absent: it cannot reach the gateway. */
+  /**
+   * Where the upstream may report that a job has ended, for this submission only; absent: it cannot reach the gateway.
+   */
   readonly callbackUrl?: string;
   /** The key that submitted the job of this call; absent: any. */
   readonly keyId?: string;

@@ -1,6 +1,7 @@
 /**
- * Keeps opaque reasoning (signed thinking blocks, thought signatures, encrypted items) that a provider must get back with
- * the results of its tool calls, although chat clients drop it. Scoped to the organization and the deployment of a call.
+ * Keeps opaque reasoning (signed thinking blocks, thought signatures, encrypted items) that a provider must get back
+ * with the results of its tool calls, although chat clients drop it. Scoped to the organization and the deployment of a
+ * call.
  */
 export interface ReasoningVault {
   /**

@@ -41,7 +41,9 @@ export interface OpenAiPreset {
   readonly defaultBaseUrl?: string;
   /** The header that carries the key; by default it is sent as a bearer token. */
   readonly apiKeyHeader?: string;
-  /** The endpoints that the vendor documents in this format; default: all. The catalogue says which model serves which. */
+  /**
+   * The endpoints that the vendor documents in this format; default: all. The catalogue says which model serves which.
+   */
   readonly capabilities?: readonly OpenAiCapability[];
   readonly quirks: Quirks;
   /** Chats in another format than chat completions. */

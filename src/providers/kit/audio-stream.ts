@@ -94,7 +94,9 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
 const RATE = /;\s*rate="?(\d+)/i;
 const CHANNELS = /;\s*channels="?(\d+)/i;
 
-/** Of PCM by its content type, such as `audio/pcm;rate=24000;channels=1` of OpenRouter; without, that of the contract. */
+/**
+ * Of PCM by its content type, such as `audio/pcm;rate=24000;channels=1` of OpenRouter; without, that of the contract.
+ */
 function layoutOf(headers: UpstreamHeaders): PcmLayout {
   const contentType = String(headers['content-type']);
   const [, rate = SPEECH_RATE_HZ] = RATE.exec(contentType) ?? [];

@@ -60,8 +60,8 @@ class EncodedStream implements SpeechStream {
 }
 
 /**
- * Audio that waits to be encoded. A vendor may send minutes at once: frames are encoded one by one, and other work goes on
- * between them.
+ * Audio that waits to be encoded. A vendor may send minutes at once: frames are encoded one by one, and other work goes
+ * on between them.
  */
 class PendingAudio implements StreamSink {
   private pending: Buffer = Buffer.alloc(0);

@@ -8,8 +8,8 @@ export interface GoogleDetails {
 }
 
 /**
- * `details` of a `google.rpc.Status` (https://google.aip.dev/193): the reason, and the wait before a retry. A daily quota
- * may state a wait of seconds although it resets at midnight.
+ * `details` of a `google.rpc.Status` (https://google.aip.dev/193): the reason, and the wait before a retry. A daily
+ * quota may state a wait of seconds although it resets at midnight.
  */
 export function readGoogleDetails(details: unknown): GoogleDetails {
   if (!Array.isArray(details)) return {};

@@ -15,7 +15,9 @@ export function imageOfBase64(text: unknown): GeneratedImage {
   return { bytes, revisedPrompt: null };
 }
 
-/** An image at a host that the vendor names, which is fetched through the guard for such hosts. @throws ProviderError */
+/**
+ * An image at a host that the vendor names, which is fetched through the guard for such hosts. @throws ProviderError
+ */
 export function imageOfUrl(url: unknown): GeneratedImage {
   if (!isImageUrl(url)) throw notImages('an image without its address');
   return { url, revisedPrompt: null };

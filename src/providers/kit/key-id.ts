@@ -6,8 +6,8 @@ export function keyIdOf(apiKey: string): string {
 }
 
 /**
- * Identifies a key at its address, without revealing it. No vendor says which account a key belongs to, so another key, or
- * the same one at another address, counts as another account.
+ * Identifies a key at its address, without revealing it. No vendor says which account a key belongs to, so another key,
+ * or the same one at another address, counts as another account.
  */
 export function accountIdOf(module: string, baseUrl: string | null, apiKey: string): string {
   return digestOf(`key of ${module} at ${baseUrl ?? 'its address'}: ${apiKey}`);

@@ -7,8 +7,8 @@ export type FormPart =
   | { readonly name: string; readonly fileName: string; readonly contentType: string; readonly bytes: Buffer };
 
 /**
- * A `multipart/form-data` body whose files stay the buffers they are: it is sent piece by piece, so that a file of 20 MiB is
- * neither copied nor joined with anything. The boundary is random, so that no value can end its part early.
+ * A `multipart/form-data` body whose files stay the buffers they are: it is sent piece by piece, so that a file of 20
+ * MiB is neither copied nor joined with anything. The boundary is random, so that no value can end its part early.
  */
 export class MultipartBody {
   readonly contentType: string;

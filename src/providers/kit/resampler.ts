@@ -17,7 +17,10 @@ export class Resampler {
   /** Of the next output sample, from the first of `input`. */
   private position = 0;
 
-  /** @param inputHz, outputHz with a large common divisor: the kernels take memory for each of `outputHz / divisor` phases */
+  /**
+   * @param inputHz, outputHz with a large common divisor: the kernels take memory for each of `outputHz / divisor`
+   * phases
+   */
   constructor(inputHz: number, outputHz: number) {
     const divisor = greatestCommonDivisor(inputHz, outputHz);
     this.phases = outputHz / divisor;

@@ -22,7 +22,8 @@ export class SigningKeys<Key> {
   ) {}
 
   /**
-   * Whether any key passes the test. Fetches keys that are missing or old, and those that may have replaced the known ones.
+   * Whether any key passes the test. Fetches keys that are missing or old, and those that may have replaced the known
+   * ones.
    * @throws any error of the fetch
    */
   async some(isValid: (key: Key) => boolean, call: ReportCall): Promise<boolean> {

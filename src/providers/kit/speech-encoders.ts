@@ -197,7 +197,10 @@ class RawEncoder implements SpeechEncoder {
   close(): void {}
 }
 
-/** MP3 or AAC in frames without a container, so that it can be played while it arrives. Each encoder is a thread of its own. */
+/**
+ * MP3 or AAC in frames without a container, so that it can be played while it arrives. Each encoder is a thread of its
+ * own.
+ */
 class ThreadEncoder implements SpeechEncoder {
   private static readonly BITS_PER_SECOND = 64_000;
 

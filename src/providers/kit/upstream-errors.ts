@@ -120,7 +120,9 @@ function toProviderError(refusal: Refusal): ProviderError {
   return new ProviderError('provider_error', 'The provider could not process the request.', options);
 }
 
-/** A 402 that says when to retry is a limit in flight (https://openrouter.ai/docs/api/reference/errors-and-debugging). */
+/**
+ * A 402 that says when to retry is a limit in flight (https://openrouter.ai/docs/api/reference/errors-and-debugging).
+ */
 function isOutOfMoney({ status, fault, retryAfterSeconds }: Refusal, names: string): boolean {
   if (status === 402) return retryAfterSeconds === undefined;
   if (status === 429 && NO_QUOTA_MESSAGE.test(fault.message)) return true;

@@ -47,8 +47,8 @@ export interface UpstreamHttpOptions {
   /** The `Authorization` header where it changes, read for every request. */
   readonly authorization?: () => string;
   /**
-   * Before the next address of the upstream is tried, and this one given up. The 250 ms of Node.js make a distant upstream
-   * unreachable if its last address is, such as an IPv6 address from an IPv4 network.
+   * Before the next address of the upstream is tried, and this one given up. The 250 ms of Node.js make a distant
+   * upstream unreachable if its last address is, such as an IPv6 address from an IPv4 network.
    */
   readonly addressTimeoutMs?: number;
   readonly clock?: Clock;
@@ -132,8 +132,8 @@ export class UpstreamHttp {
   }
 
   /**
-   * The request target of an address that the upstream gave; `null` unless it is the upstream's own, since requests carry
-   * the credential.
+   * The request target of an address that the upstream gave; `null` unless it is the upstream's own, since requests
+   * carry the credential.
    */
   endpointAt(address: string): string | null {
     const url = URL.canParse(address) ? new URL(address) : null;
@@ -274,7 +274,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     if (!this.closed) this.deadline.set(limitMs);
   }
 
-  /** Ends the exchange, closing the upstream socket if the reply is not complete. The receiver gets no further calls. */
+  /**
+   * Ends the exchange, closing the upstream socket if the reply is not complete. The receiver gets no further calls.
+   */
   close(): void {
     if (this.closed) return;
     this.finish();

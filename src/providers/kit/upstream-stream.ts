@@ -79,9 +79,9 @@ export interface Settler {
 }
 
 /**
- * Relays a streamed reply from its exchange to a sink: the opening, the back-pressure and the outcome. All outputs of one
- * network read are joined into one write, because system calls and the client's parser cost more than joining; reading
- * pauses while the sink is full. The first outcome counts; later events change nothing.
+ * Relays a streamed reply from its exchange to a sink: the opening, the back-pressure and the outcome. All outputs of
+ * one network read are joined into one write, because system calls and the client's parser cost more than joining;
+ * reading pauses while the sink is full. The first outcome counts; later events change nothing.
  */
 export class StreamRelay<Output> {
   private opening: Settler | null;

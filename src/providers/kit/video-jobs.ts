@@ -51,8 +51,8 @@ export function asVideo(spec: JobSpec): VideoSpec {
 }
 
 /**
- * Sends a job, once. The gateway writes the body itself and has checked the options, so a 400 concerns the prompt or the
- * images: another attempt would be refused too, and the job fails.
+ * Sends a job, once. The gateway writes the body itself and has checked the options, so a 400 concerns the prompt or
+ * the images: another attempt would be refused too, and the job fails.
  * @throws ProviderError
  */
 export async function submitJob(

@@ -8,8 +8,8 @@ export interface Exchange {
   readonly request: unknown;
   readonly status: number;
   /**
-   * The body of a JSON reply; the events of a stream so far; type and bytes of a file. Undefined until it has arrived, or
-   * when it could not be read. Long texts are shortened.
+   * The body of a JSON reply; the events of a stream so far; type and bytes of a file. Undefined until it has arrived,
+   * or when it could not be read. Long texts are shortened.
    */
   readonly reply: unknown;
 }

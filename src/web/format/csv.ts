@@ -1,4 +1,6 @@
-/** Spreadsheets run text with these prefixes as a formula; a leading quote prevents that, as in the exports of the API. */
+/**
+ * Spreadsheets run text with these prefixes as a formula; a leading quote prevents that, as in the exports of the API.
+ */
 const FORMULA = /^[=+\-@\t\r\n]/;
 const QUOTED = /[",\r\n]/;
 

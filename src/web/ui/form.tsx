@@ -76,7 +76,9 @@ function reveal(form: HTMLFormElement, isWrong: (field: HTMLInputElement) => boo
   }
 }
 
-/** `limits.requests_per_minute` marks the field of that name, or of its last part; `allowed_ips[1]` that of the list. */
+/**
+ * `limits.requests_per_minute` marks the field of that name, or of its last part; `allowed_ips[1]` that of the list.
+ */
 function fieldOf(param: string | undefined, fields: readonly string[]): string | undefined {
   if (param === undefined) return undefined;
   const list = param.replace(/\[\d+\]$/, '');

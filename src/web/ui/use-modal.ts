@@ -1,8 +1,8 @@
 import { useEffect, useRef, type RefObject } from 'react';
 
 /**
- * Opens the native element as a modal while it is mounted. It keeps the focus inside; on unmounting the focus returns to the
- * element that had it.
+ * Opens the native element as a modal while it is mounted. It keeps the focus inside; on unmounting the focus returns
+ * to the element that had it.
  * @param focusFirst the element that takes the focus; without one, the browser chooses
  */
 export function useModal(

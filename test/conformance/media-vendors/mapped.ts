@@ -1,4 +1,7 @@
-/** Vendors whose models the catalogue maps: https://fal.ai/docs/api-reference/inference-api, https://replicate.com/docs/reference/http. */
+/**
+ * Vendors whose models the catalogue maps: https://fal.ai/docs/api-reference/inference-api,
+ * https://replicate.com/docs/reference/http.
+ */
 import { Readable } from 'node:stream';
 import type { RequestMapping } from '../../../src/providers/contract/request-mapping';
 import type { Answer } from '../fake-upstream';

@@ -1,6 +1,6 @@
 /**
- * Models without a list price, as src/models/README.md describes them: deployments of Azure OpenAI, which operators name,
- * with an instance per resource, and models of NVIDIA NIM.
+ * Models without a list price, as src/models/README.md describes them: deployments of Azure OpenAI, which operators
+ * name, with an instance per resource, and models of NVIDIA NIM.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -110,7 +110,9 @@ export class TwoUpstreams {
     return new TwoUpstreams(await TestGateway.start(settings), first, second, catalogDir, settings);
   }
 
-  /** A second process of the same deployment: the same upstreams and the same Redis, and a database with the same id. */
+  /**
+   * A second process of the same deployment: the same upstreams and the same Redis, and a database with the same id.
+   */
   async startReplica(): Promise<TestGateway> {
     const [identity] = await this.gateway.rows<{ id: string }>('SELECT id FROM deployment_identity');
     return TestGateway.start(this.settings, systemClock, async (url) => {

@@ -6,9 +6,9 @@ const LISTED_FILES = 15;
 const LISTED_LINES = 12;
 
 /**
- * For `.ci/run`: appends "<passed> <failed>" of a run to the file named by `TEST_TOTALS`, and its failures with the first
- * lines of their errors to the file named by `TEST_FAILURES`. Prints the files that took longest, which decide how long
- * the whole takes.
+ * For `.ci/run`: appends "<passed> <failed>" of a run to the file named by `TEST_TOTALS`, and its failures with the
+ * first lines of their errors to the file named by `TEST_FAILURES`. Prints the files that took longest, which decide
+ * how long the whole takes.
  */
 module.exports = class TotalsReporter {
   constructor({ rootDir }) {

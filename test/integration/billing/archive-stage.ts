@@ -62,8 +62,10 @@ export function openBucket(server: S3Server): Promise<S3Storage> {
 }
 
 /**
- * Closed and open days of requests, each in a partition of its own but the oldest ones, which share `ended_reservation_past`.
- * @param released so many more requests of the oldest day, which hardly compress. Late in the day, it has only one without them.
+ * Closed and open days of requests, each in a partition of its own but the oldest ones, which share
+ * `ended_reservation_past`.
+ * @param released so many more requests of the oldest day, which hardly compress. Late in the day, it has only one
+ * without them.
  */
 async function preparePastBooks(requests: Partial<PastRequests> = {}, released = 3): Promise<TestDatabase> {
   const database = await createTestDatabase();
@@ -154,8 +156,8 @@ export class PastBooks {
 }
 
 /**
- * Gives each of the last `days` days before today a partition, as a gateway that has run since then would have. The days since
- * the template was migrated have theirs: one, when the tests began before midnight.
+ * Gives each of the last `days` days before today a partition, as a gateway that has run since then would have. The
+ * days since the template was migrated have theirs: one, when the tests began before midnight.
  */
 async function partitionPast(pool: Pool, days: number): Promise<void> {
   await pool.query(

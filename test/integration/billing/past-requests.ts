@@ -10,8 +10,8 @@ export interface PastRequests {
 }
 
 /**
- * Inserts ended requests with their charges, windows and balances, as the money functions would have written them, and removes
- * the retention's expectation of receipts. Nine in ten are settled; one in ten of these is free.
+ * Inserts ended requests with their charges, windows and balances, as the money functions would have written them, and
+ * removes the retention's expectation of receipts. Nine in ten are settled; one in ten of these is free.
  */
 export async function insertPastRequests(pool: Pool, options: PastRequests): Promise<void> {
   const { count, days, organizations, keysPerOrganization } = options;

@@ -4,7 +4,10 @@ import { runMigrations } from '../../../src/core/database/run-migrations';
 import { createEmptyTestDatabase, type TestDatabase } from '../../harness/database';
 import { createBaselineTables } from './baseline-tables';
 
-/** All but `ended_reservation`, where the id comes first (src/billing/README.md), and the days of the ledger, which all share. */
+/**
+ * All but `ended_reservation`, where the id comes first (src/billing/README.md), and the days of the ledger, which all
+ * share.
+ */
 const TABLES = [
   'organization_account',
   'spend_window',

@@ -32,7 +32,9 @@ export interface Process {
   readonly seen: readonly string[];
 }
 
-/** One process with a sender and, with `answer`, a processor. Deployments differ in the id that their database holds. */
+/**
+ * One process with a sender and, with `answer`, a processor. Deployments differ in the id that their database holds.
+ */
 export async function openProcess(
   redis: RedisClient,
   database: string,

@@ -5,7 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock } from '../../../src/core/time/clock';
 import { LocalStorage } from '../../../src/core/storage/local-storage';
 
-/** A process that stores an object and is killed before it ends: `root` and `key` as arguments. Says when it is half way. */
+/**
+ * A process that stores an object and is killed before it ends: `root` and `key` as arguments. Says when it is half
+ * way.
+ */
 const HALF = Buffer.alloc(1024 * 1024);
 const [root = '', key = ''] = process.argv.slice(2);
 const options = { root, secret: 's'.repeat(32), signedUrlTtlSeconds: 60, baseUrl: () => 'http://127.0.0.1' };

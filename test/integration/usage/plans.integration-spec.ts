@@ -107,8 +107,8 @@ describe('the log of an organization with many requests', () => {
     expect(receipts.filter(({ how }) => !how.endsWith('_organization_id_created_at_idx'))).toEqual([]);
     // Two pages of a filter that matches one in 500 are some 100 minutes with two or three requests each.
     expect(sumOf(receipts)).toBeLessThan(RECEIPTS / 20);
-    // A page of frequent requests ends after a few hours, and rare ones are found through an index: an hour of this month has
-    // 20 totals by model, and all hours together have 15,000.
+    // A page of frequent requests ends after a few hours, and rare ones are found through an index: an hour of this
+    // month has 20 totals by model, and all hours together have 15,000.
     expect(sumOf(accesses) - sumOf(receipts)).toBeLessThan(FULL ? 20_000 : 4_000);
   });
 
@@ -253,7 +253,9 @@ function collect(node: PlanNode | undefined, accesses: Access[]): void {
   for (const child of node.Plans ?? []) collect(child, accesses);
 }
 
-/** A bitmap node shows only its index; the scan above it shows the rows. Partitions and indexes begin with their table. */
+/**
+ * A bitmap node shows only its index; the scan above it shows the rows. Partitions and indexes begin with their table.
+ */
 function tableOf(relation: string | undefined): string | undefined {
   return BIG_TABLES.find((table) => relation?.startsWith(table));
 }

@@ -42,8 +42,8 @@ const INSERT = `
     FROM receipt GROUP BY 1, 2, 3, 4, 5, 6, error_code`;
 
 /**
- * Generates receipts with ids in chronological order, like real ones. Key n is `keyIdOf(n)`, model n `vendor/model-n`, all
- * equally frequent; one request in a hundred has failed.
+ * Generates receipts with ids in chronological order, like real ones. Key n is `keyIdOf(n)`, model n `vendor/model-n`,
+ * all equally frequent; one request in a hundred has failed.
  */
 export async function insertReceipts(pool: Pool, receipts: ManyReceipts): Promise<void> {
   const { organizationId, count, hours, endsInHours = 0, keys = 1, models = 1 } = receipts;

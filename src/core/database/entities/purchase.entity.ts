@@ -9,8 +9,8 @@ export type PurchaseState = (typeof PURCHASE_STATES)[number];
 export type PaymentProviderName = 'stripe' | 'test';
 
 /**
- * SQL: a payment that differs from its order, was paid a second time, or was taken back without enough balance, and that no
- * person has reviewed since.
+ * SQL: a payment that differs from its order, was paid a second time, or was taken back without enough balance, and
+ * that no person has reviewed since.
  */
 export const NEEDS_REVIEW = `reviewed_at IS NULL
   AND (state = 'mismatch' OR (state = 'paid' AND failure IS NOT NULL) OR owed_micro > 0)`;

@@ -79,7 +79,8 @@ export class Metrics extends MetricRegistry {
     this.buildInfo.of(SERVICE_VERSION, commit, process.version).set(1);
   }
 
-  // --- Requests -------------------------------------------------------------------------------------------------------
+  // --- Requests
+  // -------------------------------------------------------------------------------------------------------
   readonly requests = this.counter(
     'requests_total',
     'Finished inference requests and submissions of jobs, including refused ones',
@@ -116,7 +117,8 @@ export class Metrics extends MetricRegistry {
     'status_class',
   ]);
 
-  // --- Usage and money ------------------------------------------------------------------------------------------------
+  // --- Usage and money
+  // ------------------------------------------------------------------------------------------------
   readonly tokens = this.counter(
     'tokens_total',
     'Charged tokens; input includes cache_read and cache_write, output includes reasoning',
@@ -136,7 +138,8 @@ export class Metrics extends MetricRegistry {
   );
   readonly usageRefused = this.counter('usage_refused_total', 'Impossible usage reports', ['provider']);
 
-  // --- Providers ------------------------------------------------------------------------------------------------------
+  // --- Providers
+  // ------------------------------------------------------------------------------------------------------
   readonly upstreamAttempts = this.counter('upstream_attempts_total', 'Calls to providers', ['deployment', 'outcome']);
   readonly upstreamDuration = this.histogram(
     'upstream_duration_seconds',
@@ -164,7 +167,8 @@ export class Metrics extends MetricRegistry {
     ['provider'],
   );
 
-  // --- Rate limits ----------------------------------------------------------------------------------------------------
+  // --- Rate limits
+  // ----------------------------------------------------------------------------------------------------
   readonly limitCalls = this.counter('limit_calls_total', 'Calls of the limit script', ['result']);
   readonly limitRequests = this.counter('limit_requests_total', 'Requests judged by the limit script', ['result']);
   readonly limitCallSeconds = this.histogram(
@@ -175,7 +179,8 @@ export class Metrics extends MetricRegistry {
   );
   readonly limitRefusals = this.counter('limit_refusals_total', 'Requests that a limit refused', ['scope', 'kind']);
 
-  // --- Ledger ---------------------------------------------------------------------------------------------------------
+  // --- Ledger
+  // ---------------------------------------------------------------------------------------------------------
   readonly moneyCalls = this.counter('money_calls_total', 'Batches sent to the ledger', ['call', 'result']);
   readonly moneyOperations = this.counter('money_operations_total', 'Operations in these batches', ['call', 'result']);
   readonly moneyCallSeconds = this.histogram('money_call_seconds', 'Duration of a batch', ['call'], OWN_SECONDS);
@@ -209,7 +214,8 @@ export class Metrics extends MetricRegistry {
   );
   readonly idempotency = this.counter('idempotency_total', 'Requests with an Idempotency-Key', ['result']);
 
-  // --- Jobs, webhooks, storage ----------------------------------------------------------------------------------------
+  // --- Jobs, webhooks, storage
+  // ----------------------------------------------------------------------------------------
   readonly jobs = this.gauge('jobs', 'Unfinished jobs in the database, as a worker last read them', ['kind', 'status']);
   readonly jobsOldestDue = this.gauge('jobs_oldest_due_seconds', 'How long the step of a job is overdue', []);
   readonly jobSteps = this.counter('job_steps_total', 'Steps of jobs that this worker ran', ['step', 'outcome']);
@@ -223,7 +229,8 @@ export class Metrics extends MetricRegistry {
   readonly webhooksPending = this.gauge('webhooks_pending', 'Webhooks to deliver, as a worker last read them', []);
   readonly storageCalls = this.counter('storage_calls_total', 'Calls to the object storage', ['operation', 'result']);
 
-  // --- Process --------------------------------------------------------------------------------------------------------
+  // --- Process
+  // --------------------------------------------------------------------------------------------------------
   readonly dependencyUp = this.gauge('dependency_up', '1: the last check could use the server', ['name']);
   readonly partitionsUntil = this.gauge(
     'partitions_until_timestamp_seconds',
@@ -264,7 +271,8 @@ export class Metrics extends MetricRegistry {
   );
   private readonly buildInfo = this.gauge('build_info', 'Always 1', ['version', 'commit', 'node']);
 
-  // --- Under their usual names ----------------------------------------------------------------------------------------
+  // --- Under their usual names
+  // ----------------------------------------------------------------------------------------
   readonly processCpu = this.counter('process_cpu_seconds_total', 'CPU time in seconds', [], '');
   readonly processMemory = this.gauge('process_resident_memory_bytes', 'Resident memory', [], '');
   readonly processOpenFiles = this.gauge('process_open_fds', 'Open file descriptors', [], '');

@@ -5,9 +5,9 @@ import type { Histogram } from './histogram';
 export const OTHER = 'other';
 
 /**
- * The number of time series of this process, as the exposition counts them: a histogram has one for each bucket and three
- * more. Beyond the limit no metric gets a new one, so that no mistake in a label can exhaust the memory here or in
- * Prometheus.
+ * The number of time series of this process, as the exposition counts them: a histogram has one for each bucket and
+ * three more. Beyond the limit no metric gets a new one, so that no mistake in a label can exhaust the memory here or
+ * in Prometheus.
  */
 export class SeriesCap {
   private used = 0;
@@ -74,7 +74,9 @@ abstract class Family<Series> {
     if (labelCount === 0) cap.add(width);
   }
 
-  /** The series of these label values, which must come from closed sets. Callers on the request path keep the result. */
+  /**
+   * The series of these label values, which must come from closed sets. Callers on the request path keep the result.
+   */
   of(...values: readonly string[]): Series {
     const key = values.join('\u0000');
     const known = this.known.get(key);

@@ -35,7 +35,8 @@ export async function openSpanExport(settings: TraceSettings, endpoint: string, 
     url: endpoint,
     headers: { ...settings.headers },
     timeoutMillis: EXPORT_TIMEOUT_MS,
-    // A flush hands over all batches at once, which wait for the one connection. The exporter drops those beyond its limit.
+    // A flush hands over all batches at once, which wait for the one connection. The exporter drops those beyond its
+    // limit.
     concurrencyLimit: Math.ceil(MAX_QUEUED_SPANS / BATCH) + 1,
     httpAgentOptions: { keepAlive: true, maxSockets: 1 },
   });

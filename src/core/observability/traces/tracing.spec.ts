@@ -41,8 +41,8 @@ describe('a flush', () => {
 });
 
 describe('the cost of tracing', () => {
-  // CPU time of the quickest of many rounds: other work on the machine slows down all but some of them, and V8 compiles the
-  // code on threads of its own during the first ones.
+  // CPU time of the quickest of many rounds: other work on the machine slows down all but some of them, and V8 compiles
+  // the code on threads of its own during the first ones.
   const ROUNDS = 20;
   /** Of five spans each, which the queue holds. */
   const REQUESTS_PER_ROUND = 400;

@@ -74,8 +74,8 @@ export class Tracing {
   }
 
   /**
-   * Begins a trace of work that follows from a traced request, linked to it: the work may last for days and be repeated.
-   * `null`: the request was not traced, or this process traces nothing.
+   * Begins a trace of work that follows from a traced request, linked to it: the work may last for days and be
+   * repeated. `null`: the request was not traced, or this process traces nothing.
    * @param traceparent of the request. @param startMs monotonic
    */
   follow(name: string, kind: 'client' | 'internal', traceparent: string | null, startMs: number): RequestTrace | null {

@@ -9,8 +9,8 @@ interface Span {
 
 /**
  * The citations of a text block (https://platform.claude.com/docs/en/build-with-claude/citations) as annotations. A
- * document of the request has no address: its name is a relative reference, with the cited page (RFC 8118) or characters
- * (RFC 5147) as the fragment.
+ * document of the request has no address: its name is a relative reference, with the cited page (RFC 8118) or
+ * characters (RFC 5147) as the fragment.
  */
 export function toAnnotations(citations: unknown, span: Span): UrlCitation[] {
   if (!Array.isArray(citations)) return [];

@@ -1,8 +1,9 @@
 /**
- * `response_format: json_object`, which upstream lacks: its structured outputs accept only schemas that name every property
- * of every object (https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations,
- * https://github.com/veryfront/veryfront-code/issues/3918). The system prompt asks for an object instead, what the model
- * writes around it is left out, and a complete answer without one is an error.
+ * `response_format: json_object`, which upstream lacks: its structured outputs accept only schemas that name every
+ * property of every object
+ * (https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations,
+ * https://github.com/veryfront/veryfront-code/issues/3918). The system prompt asks for an object instead, what the
+ * model writes around it is left out, and a complete answer without one is an error.
  */
 import type { ChatRequest } from '../../contract/chat';
 import { ProviderError } from '../../contract/provider-error';

@@ -193,7 +193,10 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
     return [{ type: 'start', id: state.id, created: state.created }];
   }
 
-  /** All sources so far at once, since clients may keep only one list, but before a call ends the message they are about. */
+  /**
+   * All sources so far at once, since clients may keep only one list, but before a call ends the message they are
+   * about.
+   */
   private cite(events: ChatEvent[]): void {
     for (const annotation of this.sources) events.push({ type: 'annotation', annotation });
     this.sources = [];

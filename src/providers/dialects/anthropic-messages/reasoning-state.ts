@@ -1,6 +1,6 @@
 /**
- * Signed thinking must go back with the results of the tool calls that it led to, or the model starts thinking anew, but
- * chat clients do not return it. It is kept in the vault of the call, under the first call id of its answer.
+ * Signed thinking must go back with the results of the tool calls that it led to, or the model starts thinking anew,
+ * but chat clients do not return it. It is kept in the vault of the call, under the first call id of its answer.
  *
  * The newest models accept a thinking block only behind exactly what preceded it: system prompt, tools, messages, and
  * earlier thinking blocks (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking). A stored state

@@ -3,8 +3,8 @@ import { unsupported } from '../../kit/unsupported';
 
 /**
  * What constrained decoding understands
- * (https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations). Objects are always
- * closed.
+ * (https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations). Objects are
+ * always closed.
  */
 const FORMATS: ReadonlySet<unknown> = new Set([
   'date-time',
@@ -32,8 +32,8 @@ const BESIDE_REFERENCE: ReadonlySet<string> = new Set(['$ref', '$defs', 'definit
 const MAX_DEPTH = 64;
 
 /**
- * A schema for constrained decoding. Keywords that it cannot enforce (lengths, ranges, patterns) go into the descriptions,
- * where the model reads them.
+ * A schema for constrained decoding. Keywords that it cannot enforce (lengths, ranges, patterns) go into the
+ * descriptions, where the model reads them.
  * @throws ProviderError `validation_failed` for an object with free property names, which would always come out empty
  */
 export function toSupportedSchema(schema: JsonObject, path: string, depth = 0): JsonObject {

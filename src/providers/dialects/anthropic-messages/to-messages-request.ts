@@ -148,8 +148,8 @@ function toMetadata({ safety_identifier: identifier, user }: ChatRequest): Pick<
 }
 
 /**
- * Dropped for models that refuse them, as many clients always send them, and beside reasoning, which rules them out. The
- * range of the temperature ends at 1, and it may not be combined with `top_p`.
+ * Dropped for models that refuse them, as many clients always send them, and beside reasoning, which rules them out.
+ * The range of the temperature ends at 1, and it may not be combined with `top_p`.
  * https://platform.claude.com/docs/en/api/versioning
  */
 function samplingOf(

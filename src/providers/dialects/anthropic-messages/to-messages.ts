@@ -32,7 +32,9 @@ export function toConversation(messages: readonly ChatMessage[], features: Model
   return writer.end();
 }
 
-/** The calls of the latest answer, whose results must follow at once, all in one message and before its other content. */
+/**
+ * The calls of the latest answer, whose results must follow at once, all in one message and before its other content.
+ */
 interface OpenCalls {
   readonly index: number;
   /** Paths in the request, by the client's id. */
@@ -112,8 +114,8 @@ class ConversationWriter implements Conversation {
   }
 
   /**
-   * Leading instructions are the system prompt. Later ones are messages of their own where the model takes them: after a
-   * user message, and not before another one. Elsewhere they are a marked part of the user's turn.
+   * Leading instructions are the system prompt. Later ones are messages of their own where the model takes them: after
+   * a user message, and not before another one. Elsewhere they are a marked part of the user's turn.
    * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
    */
   private addInstructions(blocks: TextBlock[], at: number): void {

@@ -5,8 +5,8 @@ const ACCEPTED = /^[a-zA-Z0-9_-]+$/;
 
 /**
  * The upstream's ids of the tool calls of one conversation. They have fewer characters than those of other vendors, and
- * must be unique, while some clients number the calls of each answer from zero. The same conversation always has the same
- * ids.
+ * must be unique, while some clients number the calls of each answer from zero. The same conversation always has the
+ * same ids.
  */
 export class ToolIds {
   /** By the client's id, of the latest call that has it. */

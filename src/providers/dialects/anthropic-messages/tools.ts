@@ -37,8 +37,8 @@ export function toTools(
 
 /**
  * Upstream refuses a conversation with tool calls if the request has no tools
- * (https://github.com/anthropics/anthropic-sdk-python/issues/494), as clients leave them out to end a tool loop. The tools
- * that were called are then declared, and must not be called again.
+ * (https://github.com/anthropics/anthropic-sdk-python/issues/494), as clients leave them out to end a tool loop. The
+ * tools that were called are then declared, and must not be called again.
  */
 export function withCalledTools(fields: ToolFields, messages: readonly UpstreamMessage[]): ToolFields {
   if (fields.tools !== undefined) return fields;

@@ -1,6 +1,6 @@
 /**
- * Signatures of fal's reports (https://docs.fal.ai/model-endpoints/webhooks): ED25519 over the ids of request and user, the
- * time, and the SHA-256 of the body.
+ * Signatures of fal's reports (https://docs.fal.ai/model-endpoints/webhooks): ED25519 over the ids of request and user,
+ * the time, and the SHA-256 of the body.
  */
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/time/clock';

@@ -1,6 +1,6 @@
 /**
- * Dialect `gemini-generate`: `models/{model}:generateContent` and `:streamGenerateContent` of Google's Gemini API, which
- * other hosts offer too. The credential is a header of the HTTP client and not part of the dialect.
+ * Dialect `gemini-generate`: `models/{model}:generateContent` and `:streamGenerateContent` of Google's Gemini API,
+ * which other hosts offer too. The credential is a header of the HTTP client and not part of the dialect.
  */
 import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';

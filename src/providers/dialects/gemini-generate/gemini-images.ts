@@ -1,6 +1,6 @@
 /**
- * Images by Gemini models: `POST …:generateContent` (https://ai.google.dev/gemini-api/docs/image-generation). One image per
- * call. Imagen was shut down on 2026-08-17 (https://ai.google.dev/gemini-api/docs/deprecations).
+ * Images by Gemini models: `POST …:generateContent` (https://ai.google.dev/gemini-api/docs/image-generation). One image
+ * per call. Imagen was shut down on 2026-08-17 (https://ai.google.dev/gemini-api/docs/deprecations).
  */
 import type { GeneratedImage, ImageFile, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';

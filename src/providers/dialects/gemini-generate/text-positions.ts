@@ -4,8 +4,8 @@ const MAX_RUNS = 3_072;
 const RUN = 3;
 
 /**
- * Finds UTF-16 positions for UTF-8 offsets in a text without keeping it: only the runs of characters of the same width are
- * kept, one for all of an ASCII text.
+ * Finds UTF-16 positions for UTF-8 offsets in a text without keeping it: only the runs of characters of the same width
+ * are kept, one for all of an ASCII text.
  */
 export class TextPositions {
   /** Flat, since a run is three numbers. */

@@ -74,8 +74,9 @@ function hasFieldsWithoutValue(message: ChatMessage): boolean {
 }
 
 /**
- * Clients send back an answer as they hold it, with null for what it lacks and an empty list of tool calls, which upstreams
- * refuse (https://github.com/openai/openai-node/pull/1341, https://github.com/Gage-Technologies/mistral-go/pull/2).
+ * Clients send back an answer as they hold it, with null for what it lacks and an empty list of tool calls, which
+ * upstreams refuse (https://github.com/openai/openai-node/pull/1341,
+ * https://github.com/Gage-Technologies/mistral-go/pull/2).
  */
 function isWithoutValue(field: string, value: unknown): boolean {
   if (value === null) return field !== 'content';
@@ -99,7 +100,9 @@ function withoutCacheMarker(value: unknown): unknown {
   return rest;
 }
 
-/** The texts of a message without other parts as one, joined as vLLM does it; a message with other parts stays as it is. */
+/**
+ * The texts of a message without other parts as one, joined as vLLM does it; a message with other parts stays as it is.
+ */
 function joinedText(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   const texts = content.map((part: unknown) => (isJsonObject(part) && part['type'] === 'text' ? part['text'] : null));

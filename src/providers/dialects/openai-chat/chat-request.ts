@@ -108,8 +108,9 @@ export function checkSupport(request: ChatRequest, { features, quirks }: Deploym
 }
 
 /**
- * The fields that must not be dropped silently, at any upstream: those that it rejects, a service tier with another price,
- * which would be charged at the standard one, and web search, which has a price of its own. An empty object asks for it too.
+ * The fields that must not be dropped silently, at any upstream: those that it rejects, a service tier with another
+ * price, which would be charged at the standard one, and web search, which has a price of its own. An empty object asks
+ * for it too.
  * @throws ProviderError `validation_failed` with `param`
  */
 export function checkNoRejectedFields(

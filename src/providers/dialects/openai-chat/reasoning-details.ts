@@ -1,6 +1,6 @@
 /**
- * Reasoning as MiniMax exchanges it: apart from the text if asked for with `reasoning_split`, else within it in `<think>`,
- * and expected back as it came (https://platform.minimax.io/docs/api-reference/text-chat-openai,
+ * Reasoning as MiniMax exchanges it: apart from the text if asked for with `reasoning_split`, else within it in
+ * `<think>`, and expected back as it came (https://platform.minimax.io/docs/api-reference/text-chat-openai,
  * https://platform.minimax.io/docs/guides/text-m3-function-call). Streams bring it in pieces, although an example there
  * reads the whole of it from each chunk (https://github.com/MiniMax-AI/MiniMax-M2/issues/95).
  */

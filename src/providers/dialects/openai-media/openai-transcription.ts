@@ -128,7 +128,9 @@ export function toTranscriptUsage(usage: unknown): UsageVector | null {
   return { ...NO_USAGE, inputText, inputAudio: input - inputText, outputText };
 }
 
-/** Seconds of audio by the `duration` of a verbose reply, else by its `usage`; `null` when neither is a positive number. */
+/**
+ * Seconds of audio by the `duration` of a verbose reply, else by its `usage`; `null` when neither is a positive number.
+ */
 export function toTranscriptSeconds(duration: unknown, usage: unknown): number | null {
   const reported = [duration, isJsonObject(usage) && usage['type'] === 'duration' ? usage['seconds'] : null];
   for (const value of reported) {

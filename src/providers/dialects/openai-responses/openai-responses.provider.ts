@@ -1,6 +1,6 @@
 /**
- * Dialect `openai-responses`: a chat over `POST …/responses`, for models that accept tools or serve requests only there.
- * One file per direction: `responses-request` with `responses-input`, `responses-reply`, `responses-stream`; and
+ * Dialect `openai-responses`: a chat over `POST …/responses`, for models that accept tools or serve requests only
+ * there. One file per direction: `responses-request` with `responses-input`, `responses-reply`, `responses-stream`; and
  * `reasoning-state`, which returns encrypted reasoning with the results of tool calls. Nothing is stored upstream.
  */
 import type { ChatCompletionResult, ChatRequest, ChatStream, InputItem, ResponsesProvider } from '../../contract/chat';
@@ -65,8 +65,8 @@ export class OpenAiResponses implements ResponsesProvider {
 
   /**
    * Sends a second time, without reasoning, when the upstream cannot read it: only the account that made it can, and a
-   * provider may have keys of several or get another one (https://github.com/openai/codex/issues/13724). The refused call
-   * did no work.
+   * provider may have keys of several or get another one (https://github.com/openai/codex/issues/13724). The refused
+   * call did no work.
    */
   private async send<Answer>(
     { request, input, stream }: Sent,

@@ -47,7 +47,8 @@ const LEAST_OUTPUT_TOKENS = 16;
 
 /**
  * The body for the upstream, which stores nothing: reasoning comes back encrypted. Pure; the request is not changed.
- * Fields that the format lacks are refused, and so are unknown ones, which could refer to data in the operator's account.
+ * Fields that the format lacks are refused, and so are unknown ones, which could refer to data in the operator's
+ * account.
  * @param input the conversation, if it already is in this format; `null`: the messages of the request are translated
  * @throws ProviderError `validation_failed` with `param`
  */

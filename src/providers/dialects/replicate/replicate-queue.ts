@@ -1,6 +1,7 @@
 /**
- * Predictions of Replicate (https://replicate.com/docs/reference/http). Without `Prefer: wait` a submission is answered at
- * once, so its id is known when the call ends early; whatever the status of a reply, the state is what its document says.
+ * Predictions of Replicate (https://replicate.com/docs/reference/http). Without `Prefer: wait` a submission is answered
+ * at once, so its id is known when the call ends early; whatever the status of a reply, the state is what its document
+ * says.
  */
 import type { CallLimits, ProviderCall } from '../../contract/provider-call';
 import { type JsonObject, isJsonObject, parseJsonObject } from '../../kit/json';

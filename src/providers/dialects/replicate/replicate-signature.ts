@@ -1,6 +1,6 @@
 /**
- * Signatures of Replicate's reports (https://replicate.com/docs/topics/webhooks/verify-webhook): Standard Webhooks, with one
- * secret per account.
+ * Signatures of Replicate's reports (https://replicate.com/docs/topics/webhooks/verify-webhook): Standard Webhooks,
+ * with one secret per account.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/time/clock';

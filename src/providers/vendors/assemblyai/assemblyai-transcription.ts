@@ -117,8 +117,8 @@ function toFailure(reason: unknown): ProviderError {
 }
 
 /**
- * Its 400 and 422 have a sentence and no code (https://www.assemblyai.com/docs/guides/common_errors_and_solutions), so they
- * are blamed on the only part of the request that the client wrote; `null`: there is none.
+ * Its 400 and 422 have a sentence and no code (https://www.assemblyai.com/docs/guides/common_errors_and_solutions), so
+ * they are blamed on the only part of the request that the client wrote; `null`: there is none.
  */
 function blame(param: string | null): (error: unknown) => never {
   return (error) => {

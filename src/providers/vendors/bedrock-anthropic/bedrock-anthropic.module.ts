@@ -12,8 +12,8 @@ const BASE_URL = 'BEDROCK_ANTHROPIC_BASE_URL';
 const API_VERSION = '2023-06-01';
 
 /**
- * Claude models in Anthropic's format at Amazon Bedrock, with an API key of Bedrock; the base URL names the region and is
- * without `/v1`: `https://bedrock-mantle.{region}.api.aws/anthropic`
+ * Claude models in Anthropic's format at Amazon Bedrock, with an API key of Bedrock; the base URL names the region and
+ * is without `/v1`: `https://bedrock-mantle.{region}.api.aws/anthropic`
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html).
  */
 @ModelProvider()

@@ -10,9 +10,9 @@ export interface NamedEndpoint {
 }
 
 /**
- * The hosts of a vendor that answers with URLs at other hosts of its own, such as `api.us2.example.com`. The key goes to
- * the host of the base URL and to subdomains of the vendor's domain, and to no other host: the neighbors of a proxy, such as
- * others below `co.uk`, belong to other owners.
+ * The hosts of a vendor that answers with URLs at other hosts of its own, such as `api.us2.example.com`. The key goes
+ * to the host of the base URL and to subdomains of the vendor's domain, and to no other host: the neighbors of a proxy,
+ * such as others below `co.uk`, belong to other owners.
  */
 export class RegionalHosts {
   readonly main: UpstreamHttp;

@@ -4,7 +4,8 @@ import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/ope
 import { FireworksImages } from './fireworks-images';
 
 /**
- * Fireworks AI (https://docs.fireworks.ai/tools-sdks/openai-compatibility). Models are named `accounts/fireworks/models/…`.
+ * Fireworks AI (https://docs.fireworks.ai/tools-sdks/openai-compatibility). Models are named
+ * `accounts/fireworks/models/…`.
  */
 @ModelProvider()
 export class FireworksProvider extends OpenAiFormatProvider {

@@ -1,8 +1,8 @@
 /**
- * Music by Lyria (https://ai.google.dev/gemini-api/docs/music-generation). The reply is the piece, as MP3: the models refuse
- * every choice of a format (https://pkg.go.dev/github.com/shouni/lyria-rest). They have no field for the duration either:
- * Lyria 3 Clip always makes 30 seconds, and Lyria 3.5 follows the prompt, so a piece may be shorter or longer than asked for.
- * Its price is for each piece.
+ * Music by Lyria (https://ai.google.dev/gemini-api/docs/music-generation). The reply is the piece, as MP3: the models
+ * refuse every choice of a format (https://pkg.go.dev/github.com/shouni/lyria-rest). They have no field for the
+ * duration either: Lyria 3 Clip always makes 30 seconds, and Lyria 3.5 follows the prompt, so a piece may be shorter or
+ * longer than asked for. Its price is for each piece.
  */
 import type { JobCapabilities, JobSpec, MusicSpec, SyncJobAdapter } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';

@@ -28,9 +28,9 @@ import { contentOf } from './interactions';
 const MAX_REFERENCES = 6;
 
 /**
- * Videos of Gemini Omni (https://ai.google.dev/gemini-api/docs/omni), which always have sound, by the Interactions API in
- * the background: without `background`, the reply would take as long as the video. The file is at Google for two days, for
- * holders of the key.
+ * Videos of Gemini Omni (https://ai.google.dev/gemini-api/docs/omni), which always have sound, by the Interactions API
+ * in the background: without `background`, the reply would take as long as the video. The file is at Google for two
+ * days, for holders of the key.
  */
 export class OmniVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {

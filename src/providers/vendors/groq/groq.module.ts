@@ -6,8 +6,8 @@ import { OpenAiSpeech } from '../../dialects/openai-media/openai-speech';
 import { EncodedSpeech } from '../../kit/encoded-speech';
 
 /**
- * Groq (https://console.groq.com/docs/openai): it answers 400 to the fields refused here. A temperature of 0 is fine: it
- * uses a small one itself.
+ * Groq (https://console.groq.com/docs/openai): it answers 400 to the fields refused here. A temperature of 0 is fine:
+ * it uses a small one itself.
  */
 @ModelProvider()
 export class GroqProvider extends OpenAiFormatProvider {

@@ -1,6 +1,6 @@
 /**
- * Images by Ideogram 3.0 (https://developer.ideogram.ai/api-reference/api-reference/generate-v3), a form even without a file.
- * An input image goes to `remix`, one with a mask to `inpaint`, whose images have the size of the input
+ * Images by Ideogram 3.0 (https://developer.ideogram.ai/api-reference/api-reference/generate-v3), a form even without a
+ * file. An input image goes to `remix`, one with a mask to `inpaint`, whose images have the size of the input
  * (https://developer.ideogram.ai/ideogram-api/masked-edits).
  */
 import type { GeneratedImage, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';

@@ -27,7 +27,8 @@ export class LumaVideo extends VideoJobs {
     cancel: 'never',
     progress: false,
     idempotentSubmit: false,
-    // "Presigned URL (1hr expiry)": https://github.com/lumalabs/luma-agents-typescript/blob/main/src/resources/generations.ts
+    // "Presigned URL (1hr expiry)":
+    // https://github.com/lumalabs/luma-agents-typescript/blob/main/src/resources/generations.ts
     outputTtlSeconds: 3_600,
     pollMs: [5_000, 20_000],
   };

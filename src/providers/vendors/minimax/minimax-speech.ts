@@ -18,7 +18,10 @@ const BITS_PER_SECOND = 128_000;
 const SPEEDS = { least: 0.5, most: 2 };
 const FORMATS: ReadonlySet<SpeechFormat> = new Set(['mp3', 'flac', 'pcm']);
 
-/** `data.status`: the reply is complete. Its event repeats the whole audio (https://github.com/MiniMax-AI/MiniMax-01/issues/53). */
+/**
+ * `data.status`: the reply is complete. Its event repeats the whole audio
+ * (https://github.com/MiniMax-AI/MiniMax-01/issues/53).
+ */
 const COMPLETE = 2;
 
 export class MiniMaxSpeech implements SpeechProvider {

@@ -24,12 +24,14 @@ import {
 
 /** Text alone needs a ratio (https://novita.ai/docs/api-reference/model-apis-minimax-h3). */
 const DEFAULT_RATIO = '16:9';
-/** Each further one has a price of its own (https://docs.laozhang.ai/en/api-capabilities/minimax-h3-video-generation). */
+/**
+ * Each further one has a price of its own (https://docs.laozhang.ai/en/api-capabilities/minimax-h3-video-generation).
+ */
 const FREE_IMAGES = 5;
 
 /**
- * Videos of MiniMax H3 (https://platform.minimax.io/docs/api-reference/video-generation-v2-create). Paths begin with `/v2`,
- * beside the `/v1` of the base URL. Videos have sound.
+ * Videos of MiniMax H3 (https://platform.minimax.io/docs/api-reference/video-generation-v2-create). Paths begin with
+ * `/v2`, beside the `/v1` of the base URL. Videos have sound.
  */
 export class MiniMaxVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {

@@ -108,7 +108,9 @@ export async function makeVideo({
   return finish(output, target);
 }
 
-/** Duration, and the transcript tag of the mock's own files, else `null`. Of a long file it reads the beginning only. */
+/**
+ * Duration, and the transcript tag of the mock's own files, else `null`. Of a long file it reads the beginning only.
+ */
 export async function measureAudio(
   audio: Buffer,
 ): Promise<{ readonly seconds: number; readonly transcript: string | null }> {
@@ -166,8 +168,8 @@ async function addPackets(
 }
 
 /**
- * A frame of a FLAC fixture with another number, from which decoders take its time (RFC 9639, section 9.1). Fixtures are
- * so short that their own numbers have one byte.
+ * A frame of a FLAC fixture with another number, from which decoders take its time (RFC 9639, section 9.1). Fixtures
+ * are so short that their own numbers have one byte.
  */
 function numberedFrame(frame: Uint8Array, number: number): Buffer {
   const head = Buffer.concat([frame.subarray(0, 4), Buffer.from(String.fromCodePoint(number))]);

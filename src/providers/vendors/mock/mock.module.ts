@@ -28,8 +28,8 @@ const NO_CAPABILITIES: JobCapabilities = {
 
 /**
  * A provider inside the process, for new users, tests and quick load tests: it needs no key and no network, answers
- * plausibly and deterministically, and fails on request (README). Routing and endpoints get the same results and errors as
- * from a real upstream behind a dialect.
+ * plausibly and deterministically, and fails on request (README). Routing and endpoints get the same results and errors
+ * as from a real upstream behind a dialect.
  */
 @ModelProvider()
 export class MockProvider implements ProviderDefinition {

@@ -166,7 +166,9 @@ class InstanceBuilder {
     }, this.root);
   }
 
-  /** The first alternative that can be met: as written but `null` last, or deep inside those that end the nesting first. */
+  /**
+   * The first alternative that can be met: as written but `null` last, or deep inside those that end the nesting first.
+   */
   private firstOf(alternatives: readonly unknown[], place: Place, toSchema: (each: unknown) => Schema): unknown {
     const rank = (each: unknown) => {
       const { $ref: reference, type = each } = asRecord(each);

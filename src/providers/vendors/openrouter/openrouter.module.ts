@@ -6,8 +6,8 @@ import { EncodedSpeech } from '../../kit/encoded-speech';
 import { OpenRouterVideo } from './openrouter-video';
 
 /**
- * OpenRouter (https://openrouter.ai/docs/api/reference/overview). Its own routing fields are refused: a client could choose
- * models that the gateway has no price for, or buy web searches.
+ * OpenRouter (https://openrouter.ai/docs/api/reference/overview). Its own routing fields are refused: a client could
+ * choose models that the gateway has no price for, or buy web searches.
  */
 @ModelProvider()
 export class OpenRouterProvider extends OpenAiFormatProvider {

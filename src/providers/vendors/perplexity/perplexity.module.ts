@@ -4,12 +4,12 @@ import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/ope
 import { OpenAiResponses } from '../../dialects/openai-responses/openai-responses.provider';
 
 /**
- * The Agent API of Perplexity, which speaks the format of OpenAI's Responses API; its chat completions ended on 2026-09-27
- * (https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/how-to), and with them the request fee by
+ * The Agent API of Perplexity, which speaks the format of OpenAI's Responses API; its chat completions ended on
+ * 2026-09-27 (https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/how-to), and with them the request fee by
  * `search_context_size`. It searches the web only for requests that bring its tools. The model chooses how often: each
- * search costs 0.0025 USD (https://docs.perplexity.ai/docs/getting-started/pricing, October 2026), and its results are input
- * tokens of the next step. No hold covers that, so clients cannot ask for it here. It refuses unknown fields; the fields
- * below are those that the guide lists as removed.
+ * search costs 0.0025 USD (https://docs.perplexity.ai/docs/getting-started/pricing, October 2026), and its results are
+ * input tokens of the next step. No hold covers that, so clients cannot ask for it here. It refuses unknown fields; the
+ * fields below are those that the guide lists as removed.
  *
  * Embeddings are signed bytes, not normalized (https://docs.perplexity.ai/docs/embeddings/quickstart).
  */

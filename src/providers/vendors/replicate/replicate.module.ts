@@ -11,7 +11,8 @@ const CAPABILITIES: JobCapabilities = {
   // Only in the logs of some models.
   progress: false,
   idempotentSubmit: false,
-  // Predictions and files are removed an hour after their end (https://replicate.com/docs/topics/predictions/data-retention).
+  // Predictions and files are removed an hour after their end
+  // (https://replicate.com/docs/topics/predictions/data-retention).
   outputTtlSeconds: 3_600,
   pollMs: [2_000, 15_000],
 };

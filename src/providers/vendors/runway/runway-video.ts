@@ -36,8 +36,8 @@ const MAX_PROMPT_LENGTH = 1_000;
 const MAX_DATA_URI_LENGTH = 5 * 1_048_576 - 1;
 
 /**
- * Runway's own models (https://docs.dev.runwayml.com/api/), which make silent videos. A task over the concurrency of the
- * account is accepted and waits as `THROTTLED` (https://docs.dev.runwayml.com/usage/tiers/).
+ * Runway's own models (https://docs.dev.runwayml.com/api/), which make silent videos. A task over the concurrency of
+ * the account is accepted and waits as `THROTTLED` (https://docs.dev.runwayml.com/usage/tiers/).
  */
 export class RunwayVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {

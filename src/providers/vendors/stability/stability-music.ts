@@ -1,6 +1,6 @@
 /**
- * Music by Stability AI (https://platform.stability.ai/docs/api-reference#tag/Stable-Audio-2): a form even without a file.
- * Only MP3 is offered: three minutes of WAV in base64 exceed the largest reply that the gateway reads.
+ * Music by Stability AI (https://platform.stability.ai/docs/api-reference#tag/Stable-Audio-2): a form even without a
+ * file. Only MP3 is offered: three minutes of WAV in base64 exceed the largest reply that the gateway reads.
  */
 import type { JobCapabilities, JobSpec, MusicSpec, SyncJobAdapter } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';

@@ -1,4 +1,7 @@
-/** Speech by xAI (https://docs.x.ai/developers/model-capabilities/audio/text-to-speech), which has one model without a name. */
+/**
+ * Speech by xAI (https://docs.x.ai/developers/model-capabilities/audio/text-to-speech), which has one model without a
+ * name.
+ */
 import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
 import type { ProviderCall } from '../../contract/provider-call';
 import { AudioStream } from '../../kit/audio-stream';

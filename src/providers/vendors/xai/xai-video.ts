@@ -28,8 +28,8 @@ const SMALL_RESOLUTIONS = ['480p', '720p'];
 const MAX_REFERENCES = 7;
 
 /**
- * Videos of Grok Imagine (https://docs.x.ai/developers/model-capabilities/video/generation). A request cannot be canceled,
- * and sending it twice makes two videos.
+ * Videos of Grok Imagine (https://docs.x.ai/developers/model-capabilities/video/generation). A request cannot be
+ * canceled, and sending it twice makes two videos.
  */
 export class XaiVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {

@@ -6,8 +6,8 @@ import { XaiSpeech } from './xai-speech';
 import { XaiVideo } from './xai-video';
 
 /**
- * xAI. Its models refuse penalties, whatever their value (https://github.com/miaoxworld/NativeTavern/issues/83), and Grok 4
- * stop sequences too (https://github.com/BerriAI/litellm/blob/main/litellm/llms/xai/chat/transformation.py).
+ * xAI. Its models refuse penalties, whatever their value (https://github.com/miaoxworld/NativeTavern/issues/83), and
+ * Grok 4 stop sequences too (https://github.com/BerriAI/litellm/blob/main/litellm/llms/xai/chat/transformation.py).
  */
 @ModelProvider()
 export class XaiProvider extends OpenAiFormatProvider {

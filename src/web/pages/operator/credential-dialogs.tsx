@@ -16,7 +16,9 @@ interface CredentialDialogProps {
 
 const INVALIDATES = [operatorKeys.credentials, operatorKeys.providers, operatorKeys.models, operatorKeys.audit];
 
-/** The value is in the field and in a variable of this dialog only: what `run` takes would stay in the cache of queries. */
+/**
+ * The value is in the field and in a variable of this dialog only: what `run` takes would stay in the cache of queries.
+ */
 export function SetCredentialDialog({ credential: { name, stored }, onClose }: CredentialDialogProps) {
   const notice = useNotice();
   const value = useRef('');

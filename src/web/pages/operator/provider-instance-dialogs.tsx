@@ -20,7 +20,9 @@ interface SetProviderInstanceDialogProps {
   readonly onClose: () => void;
 }
 
-/** Stored keys are kept or removed, and one can be added. A new key is in the form only, never in the cache of queries. */
+/**
+ * Stored keys are kept or removed, and one can be added. A new key is in the form only, never in the cache of queries.
+ */
 export function SetProviderInstanceDialog({ instance, onClose }: SetProviderInstanceDialogProps) {
   const notice = useNotice();
   const values = useRef<FormValues>({});

@@ -129,8 +129,8 @@ export async function settled(organizationId: string, reply: ChatReply): Promise
 }
 
 /**
- * What a stream that was cut off has cost: its receipt appears when the gateway has noticed the end. Null when the receipt
- * does not appear soon.
+ * What a stream that was cut off has cost: its receipt appears when the gateway has noticed the end. Null when the
+ * receipt does not appear soon.
  */
 async function chargeOf(organizationId: string, requestId: string): Promise<number | null> {
   for (const pauseMs of RECEIPT_PAUSES_MS) {

@@ -83,8 +83,8 @@ export function JobTab({ kind, ...props }: JobTabProps) {
 }
 
 /**
- * The same key for the same request until it is accepted, so that a second click, or another try after a lost reply or a
- * reload, makes no second job.
+ * The same key for the same request until it is accepted, so that a second click, or another try after a lost reply or
+ * a reload, makes no second job.
  */
 function useIdempotencyKey(name: string, body: object): { readonly keep: () => string; readonly renew: () => void } {
   const text = JSON.stringify(body);

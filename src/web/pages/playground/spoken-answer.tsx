@@ -12,8 +12,8 @@ interface SpokenAnswerProps {
 }
 
 /**
- * Reads an answer out while it grows: at most one sentence in two seconds, in order, then its end. Of several models only the
- * end, as they answer at the same time.
+ * Reads an answer out while it grows: at most one sentence in two seconds, in order, then its end. Of several models
+ * only the end, as they answer at the same time.
  */
 export function SpokenAnswer({ turn, running }: SpokenAnswerProps) {
   const [spoken, setSpoken] = useState('');

@@ -10,7 +10,9 @@ const QUIET_MS = 500;
 /** Larger requests, for example with pictures, are not sent twice only to estimate them. */
 const MAX_CHARACTERS = 100_000;
 
-/** What the request would be held for and why it might be refused, half a second after its last change. Costs nothing. */
+/**
+ * What the request would be held for and why it might be refused, half a second after its last change. Costs nothing.
+ */
 export function useEstimate(
   organizationId: string,
   operation: Schemas['PaidOperation'],

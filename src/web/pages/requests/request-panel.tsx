@@ -19,8 +19,8 @@ interface RequestPanelProps {
 }
 
 /**
- * The receipt of a row next to the list, over the end of the page, so that no row moves; on narrow screens over all of it.
- * Takes the focus, and gives it back to the row.
+ * The receipt of a row next to the list, over the end of the page, so that no row moves; on narrow screens over all of
+ * it. Takes the focus, and gives it back to the row.
  */
 export function RequestPanel({ request, onClose }: RequestPanelProps) {
   const { id: org } = useOrganization();

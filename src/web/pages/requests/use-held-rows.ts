@@ -28,7 +28,9 @@ interface HeldRows<Row> {
   readonly showAll: () => void;
 }
 
-/** Rows of a list that grows at its top: while it is read, newer ones wait, so that the row being read stays in place. */
+/**
+ * Rows of a list that grows at its top: while it is read, newer ones wait, so that the row being read stays in place.
+ */
 export function useHeldRows<Row extends { readonly id: string }>(
   all: readonly Row[],
   region: RefObject<HTMLElement | null>,

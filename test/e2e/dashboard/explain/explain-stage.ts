@@ -12,9 +12,9 @@ import { type CallReply, type TestCustomer, TestGateway } from '../../../harness
 export const LIMITED_MODEL = `mock/limited-${randomUUID()}`;
 
 /**
- * `mock/trio` has two deployments, the second more expensive; a third has no configured provider. `mock/duo` can be broken.
- * `mock/split` has one for requests with tools, one for those without, and one in a dialect that its provider lacks.
- * `acme/plain` and `acme/embed` have an unreachable upstream and an adapter that knows their unsupported fields.
+ * `mock/trio` has two deployments, the second more expensive; a third has no configured provider. `mock/duo` can be
+ * broken. `mock/split` has one for requests with tools, one for those without, and one in a dialect that its provider
+ * lacks. `acme/plain` and `acme/embed` have an unreachable upstream and an adapter that knows their unsupported fields.
  */
 const CATALOGUE = `
 - id: mock/trio

@@ -54,7 +54,9 @@ export class OperatorStage {
     private readonly settings: Record<string, string>,
   ) {}
 
-  /** @param named models on provider instances, by model and provider id; `from-file` is an instance of `PROVIDERS_FILE` */
+  /**
+   * @param named models on provider instances, by model and provider id; `from-file` is an instance of `PROVIDERS_FILE`
+   */
   static async start(
     environment: Record<string, string> = {},
     named: readonly (readonly [model: string, provider: string])[] = [],
