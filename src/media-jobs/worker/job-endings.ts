@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger, Optional } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import type { GatewayError } from '../../core/errors/gateway-error';
@@ -21,8 +21,8 @@ export class JobEndings {
     private readonly money: JobMoneyRepository,
     private readonly jobs: MediaJobRepository,
     private readonly metrics: Metrics,
+    private readonly webhooks: WebhookDeliveryService,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Optional() private readonly webhooks: WebhookDeliveryService | null = null,
   ) {}
 
   /** @param cause only logged: the client gets `error` and nothing else */
@@ -91,7 +91,7 @@ export class JobEndings {
     const receipt = receiptOf(job, ending, usage, this.clock.now());
     const ended = await this.money.finish(job.id, ending, receipt, { fence: job.fence });
     if (ended !== null) this.record(job, ending, receipt);
-    if (ended !== null && ended.webhookUrl !== null) void this.webhooks?.wakeForJob(job.organizationId, job.id);
+    if (ended !== null && ended.webhookUrl !== null) void this.webhooks.wakeForJob(job.organizationId, job.id);
     return ended !== null;
   }
 

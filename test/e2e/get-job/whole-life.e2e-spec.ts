@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
 import type { Input } from 'mediabunny';
 import { Webhook } from 'standardwebhooks';
+import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
 import { WebhookSecretService } from '../../../src/webhooks/webhook-secret.service';
+import { until } from '../../faults/figures';
 import { PIXEL, PublicHost, respondWith, type SeenRequest } from '../../harness/public-host';
 import type { CallReply } from '../../harness/gateway';
 import { JobGateway } from '../create-video/job-gateway';
@@ -23,6 +25,8 @@ describe('the whole life of a job', () => {
     await served.stop();
     await host.stop();
   });
+
+  afterEach(() => jest.restoreAllMocks());
 
   const hooks = (): SeenRequest[] => host.seen.filter(({ method }) => method === 'POST');
 
@@ -99,6 +103,15 @@ describe('the whole life of a job', () => {
     expect((await fetch(artifact.url as string)).status).toBe(404);
     expect(await served.objects(served.customer)).toEqual([]);
     expect(await served.gateway.violations()).toEqual([]);
+  });
+
+  it('wakes the delivery of its webhook at its end, before the sweep', async () => {
+    const wakeForJob = jest.spyOn(served.service(WebhookDeliveryService), 'wakeForJob');
+    const { json } = await served.createVideo({ webhook_url: host.url('/woken') });
+    const { job } = await watch(json.id as string);
+    expect(job.status).toBe('succeeded');
+    await until('the wake-up', 5_000, () => wakeForJob.mock.calls.length > 0);
+    expect(wakeForJob.mock.calls).toEqual([[served.customer.organizationId, job.id]]);
   });
 
   it('covers a music job too', async () => {

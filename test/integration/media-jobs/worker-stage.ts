@@ -198,7 +198,8 @@ export class WorkerStage {
       limits: settings.outboundLimits,
     });
     const intake = new ArtifactIntake(outbound, this.probe, objects, config, options);
-    const endings = new JobEndings(engine.endings, engine.jobs, new Metrics(), systemClock);
+    const webhooks = { wakeForJob: () => Promise.resolve() } as never;
+    const endings = new JobEndings(engine.endings, engine.jobs, new Metrics(), webhooks, systemClock);
     const findPrice = () => (this.priceReads++, Promise.resolve(settings.price ?? PRICE));
     const prices = { findPrice } as never;
     const finalize = new FinalizeStep(engine.work, intake, prices, endings);
