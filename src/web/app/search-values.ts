@@ -1,11 +1,17 @@
+/*
+ * The search values of page addresses. The router keeps a value that the parser of a page leaves out, so parsers name
+ * every parameter, with `undefined` for one that is absent or wrong.
+ */
+
 /** The value of a search parameter when it is one of `options`. */
 export function oneOf<Option extends string>(value: unknown, options: readonly Option[]): Option | undefined {
   return options.find((option) => option === value);
 }
 
-/** Text of at most `maxLength` characters. */
+/** Text of at most `maxLength` characters. The router reads `?q=42` as a number. */
 export function textOf(value: unknown, maxLength = 256): string | undefined {
-  return typeof value === 'string' && value !== '' && value.length <= maxLength ? value : undefined;
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && text !== '' && text.length <= maxLength ? text : undefined;
 }
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;

@@ -1,6 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { requestsPageSearch } from '../api/request-search';
 import { usageSearch } from '../api/usage-search';
+import { textOf } from '../app/search-values';
 import { billingSearch } from '../pages/billing/billing-search';
 import { explainSearch } from '../pages/explain/explain-search';
 import { jobSearch } from '../pages/jobs/job-filters';
@@ -11,8 +12,7 @@ import { webhookSearch } from '../pages/webhooks/delivery-filters';
 import { signedInRoute } from './signed-in';
 
 /** `model`: the model to try. */
-const modelSearch = ({ model }: Record<string, unknown>): { readonly model?: string } =>
-  typeof model === 'string' ? { model } : {};
+const modelSearch = ({ model }: Record<string, unknown>): { readonly model?: string } => ({ model: textOf(model) });
 
 const organizationRoute = createRoute({
   getParentRoute: () => signedInRoute,

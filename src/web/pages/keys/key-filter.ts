@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../../contract/dashboard';
+import { oneOf, textOf } from '../../app/search-values';
 import { compareMicro } from '../../format/money';
 
 export const KEY_ORDERS = ['newest', 'name', 'used', 'spent'] as const;
@@ -12,12 +13,11 @@ export interface KeyFilter {
 }
 
 export function parseKeyFilter(search: Record<string, unknown>): KeyFilter {
-  const { show, q } = search;
-  const order = KEY_ORDERS.find((known) => known === search.order);
+  const order = oneOf(search.order, KEY_ORDERS);
   return {
-    ...((show === 'revoked' || show === 'playground') && { show }),
-    ...(typeof q === 'string' && q !== '' && { q }),
-    ...(order !== undefined && order !== 'newest' && { order }),
+    show: oneOf(search.show, ['revoked', 'playground'] as const),
+    q: textOf(search.q),
+    order: order === 'newest' ? undefined : order,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Model } from '../../../contract/dashboard';
+import { oneOf, textOf } from '../../app/search-values';
 
 type Modality = Model['modality'];
 
@@ -18,9 +19,5 @@ export interface ModelsSearch {
 }
 
 export function offeredModelsSearch({ q, modality }: Record<string, unknown>): ModelsSearch {
-  const known = MODALITIES.find((each) => each === modality);
-  return {
-    ...(typeof q === 'string' && q !== '' && { q }),
-    ...(known !== undefined && { modality: known }),
-  };
+  return { q: textOf(q), modality: oneOf(modality, MODALITIES) };
 }

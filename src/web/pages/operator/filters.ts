@@ -9,34 +9,34 @@ function textOf(value: unknown, maxLength = 200): string | undefined {
   return typeof text === 'string' && text !== '' ? text.slice(0, maxLength) : undefined;
 }
 
-/** Leaves out fields that are not set, so that addresses stay short. */
-function compact<T extends object>(filter: T): Partial<T> {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as Partial<T>;
+/** Links to a page may leave out every field. */
+function optional<Filter extends object>(filter: Filter): Partial<Filter> {
+  return filter;
 }
 
 export const organizationsSearch = (search: Search) =>
-  compact({ search: textOf(search.search), status: oneOf(search.status, ['active', 'suspended'] as const) });
+  optional({ search: textOf(search.search), status: oneOf(search.status, ['active', 'suspended'] as const) });
 
 export const usersSearch = (search: Search) =>
-  compact({ search: textOf(search.search, 254), status: oneOf(search.status, ['active', 'disabled'] as const) });
+  optional({ search: textOf(search.search, 254), status: oneOf(search.status, ['active', 'disabled'] as const) });
 
 export const MODALITIES = ['text', 'embedding', 'image', 'speech', 'transcription', 'video', 'music'] as const;
 
 export const modelsSearch = (search: Search) =>
-  compact({
+  optional({
     search: textOf(search.search),
     modality: oneOf(search.modality, MODALITIES),
     served: oneOf(search.served, ['yes', 'no'] as const),
   });
 
 export const providersSearch = (search: Search) =>
-  compact({ show: oneOf(search.show, ['all', 'failing'] as const), search: textOf(search.search) });
+  optional({ show: oneOf(search.show, ['all', 'failing'] as const), search: textOf(search.search) });
 
 export const credentialsSearch = (search: Search) =>
-  compact({ search: textOf(search.search), show: oneOf(search.show, ['all'] as const) });
+  optional({ search: textOf(search.search), show: oneOf(search.show, ['all'] as const) });
 
 export const platformAuditSearch = (search: Search) =>
-  compact({
+  optional({
     organization: textOf(search.organization, 36),
     action: textOf(search.action, 100),
     actor: textOf(search.actor, 36),

@@ -1,14 +1,9 @@
 import type { AuditFilter } from '../../api/people';
-import { dayOf, uuidOf } from '../../app/search-values';
+import { dayOf, textOf, uuidOf } from '../../app/search-values';
 
 /** The filter in the address of the audit log; what the API would refuse is ignored. */
 export function parseAuditFilter({ action, actor, from, until }: Record<string, unknown>): AuditFilter {
-  return {
-    ...(typeof action === 'string' && action !== '' && action.length <= 100 && { action }),
-    ...(uuidOf(actor) !== undefined && { actor: uuidOf(actor) }),
-    ...(dayOf(from) !== undefined && { from: dayOf(from) }),
-    ...(dayOf(until) !== undefined && { until: dayOf(until) }),
-  };
+  return { action: textOf(action, 100), actor: uuidOf(actor), from: dayOf(from), until: dayOf(until) };
 }
 
 /** Changes that an organization can have, in words. */

@@ -28,7 +28,7 @@ export function AuditPage() {
   const query = useInfiniteQuery(auditQuery(id, filter));
   const keyLabel = useKeyLabels(id);
   const { timeZone } = usePreferences();
-  const isFiltered = Object.keys(filter).length > 0;
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   return (
     <>
       <PageHeader
@@ -101,7 +101,7 @@ function AuditToolbar({ filter }: { readonly filter: AuditFilter }) {
       />
       <DayInput label="From (UTC)" value={filter.from} onChange={(from) => set({ from })} />
       <DayInput label="Until (UTC)" value={filter.until} onChange={(until) => set({ until })} />
-      {Object.keys(filter).length > 0 && (
+      {Object.values(filter).some((value) => value !== undefined) && (
         <Button variant="quiet" onClick={() => void navigate({ search: {}, replace: true })}>
           Remove filters
         </Button>
