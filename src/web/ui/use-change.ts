@@ -20,8 +20,8 @@ export interface Change<Input, Output> {
 
 /**
  * A call that changes something. A second click during the call is ignored; `onDone` runs after the reply, and the
- * queries named in `invalidates` load again, also when the page was wrong about the state of things. A failure after
- * the form was closed appears as a notice. Never repeated automatically.
+ * queries named in `invalidates` load again, also after a `conflict`. A failure after the form was closed appears as a
+ * notice. Never repeated automatically.
  */
 export function useChange<Input, Output>(options: ChangeOptions<Input, Output>): Change<Input, Output> {
   const queries = useQueryClient();
