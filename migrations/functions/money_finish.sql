@@ -22,7 +22,7 @@
 -- - Only holds that this call ends count: a late owner, whose hold was swept or taken over, changes nothing.
 -- - Receipts are counted in `usage_delta` by the statement that writes them: one that exists already is not counted again. Only
 --   a hold that is not ended by this call can have one. `ON CONFLICT` would cost every receipt a second WAL record.
--- - Counts that are 0 for most requests are NULL in their receipts: each would take 8 bytes of the row and of the WAL.
+-- - Numbers that are 0 for most requests are NULL in their receipts: each would take 8 bytes of the row and of the WAL.
 -- - The ended reservation is the charge: it gets the next number of the ledger's entries and the balance that it leaves.
 -- - Arrays named `v_ended_...` are indexed by the n-th ended hold, all others by position.
 CREATE OR REPLACE FUNCTION money_finish(
@@ -181,20 +181,20 @@ BEGIN
   IF p_records IS NOT NULL THEN
     WITH receipt AS (
       INSERT INTO usage_record AS u (id, organization_id, hold_micro, charged_micro, uncollected_micro, created_at,
-        key_id, operation, model, provider, deployment_id, price_version_id, status, error_code, streamed,
+        key_id, operation, model, provider, deployment_uuid, price_version_uuid, status, error_code, streamed,
         usage_estimated, attempts, first_token_ms, total_ms,
         input_text, input_cache_read, input_cache_write_5m, input_cache_write_1h, input_image, input_audio,
         output_text, output_reasoning, output_image, output_audio, images, seconds, characters,
         attempt_log, priced_by)
-      SELECT p_ids[n], p_organizations[n], v_amounts[n], v_charged[n], v_uncollected[n], v_now,
-        (v->>0)::uuid, v->>1, v->>2, v->>3, v->>4, v->>5,
+      SELECT p_ids[n], p_organizations[n], v_amounts[n], v_charged[n], NULLIF(v_uncollected[n], 0), v_now,
+        (v->>0)::uuid, v->>1, v->>2, v->>3, (v->>4)::uuid, (v->>5)::uuid,
         CASE WHEN v_answers[n] LIKE 'applied,%' THEN (v->>6)::smallint ELSE 503 END,
         CASE WHEN v_answers[n] LIKE 'applied,%' THEN v->>7 ELSE 'service_unavailable' END, (v->>8)::boolean,
         (v->>9)::boolean, (v->>10)::integer, (v->>11)::integer, (v->>12)::integer,
         (v->>13)::bigint, NULLIF((v->>14)::bigint, 0), NULLIF((v->>15)::bigint, 0), NULLIF((v->>16)::bigint, 0),
         NULLIF((v->>17)::bigint, 0), NULLIF((v->>18)::bigint, 0), (v->>19)::bigint, NULLIF((v->>20)::bigint, 0),
         NULLIF((v->>21)::bigint, 0), NULLIF((v->>22)::bigint, 0), NULLIF((v->>23)::bigint, 0),
-        (v->>24)::double precision, NULLIF((v->>25)::bigint, 0),
+        NULLIF((v->>24)::double precision, 0), NULLIF((v->>25)::bigint, 0),
         NULLIF(v->26, 'null'), NULLIF(v->27, 'null')
         FROM jsonb_array_elements(p_records) WITH ORDINALITY AS record (v, n)
        WHERE jsonb_typeof(v) = 'array' AND n <> ALL (v_repeated)

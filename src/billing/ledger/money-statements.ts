@@ -1,5 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { GatewayError } from '../../core/errors/gateway-error';
+import { isUuid } from '../../core/types/require-uuid';
 import { vendorBillOf } from '../../providers/contract/usage';
 import { NotSentError, unavailable } from './batch-queue';
 import {
@@ -218,12 +219,16 @@ export function toStorableRecord(record: UsageRecord): UsageRecord {
     operation: toStorableText(record.operation),
     model: toStorableText(record.model),
     provider: record.provider && toStorableText(record.provider),
-    deploymentId: record.deploymentId && toStorableText(record.deploymentId),
-    priceVersionId: record.priceVersionId && toStorableText(record.priceVersionId),
+    deploymentId: toUuid(record.deploymentId),
+    priceVersionId: toUuid(record.priceVersionId),
     errorCode: record.errorCode && toStorableText(record.errorCode),
     attemptLog: null,
     pricedBy: null,
   };
+}
+
+function toUuid(text: string | null): string | null {
+  return text !== null && isUuid(text) ? text : null;
 }
 
 function toStorableText(text: string): string {

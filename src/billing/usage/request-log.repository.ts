@@ -14,7 +14,7 @@ export interface Stretch {
   readonly endsAtMs: number;
 }
 
-/** A row of `usage_record` as lists read it. `bigint` columns are text. Counts that are `null` are 0. */
+/** A row of `usage_record` as lists read it. `bigint` columns are text. Numbers that are `null` are 0. */
 export interface RequestRow {
   readonly id: string;
   readonly created_at_text: string;
@@ -41,7 +41,7 @@ export interface RequestRow {
   readonly output_image: string | null;
   readonly output_audio: string | null;
   readonly images: string | null;
-  readonly seconds: number;
+  readonly seconds: number | null;
   readonly characters: string | null;
 }
 
@@ -49,7 +49,7 @@ export interface RequestDetailsRow extends RequestRow {
   readonly deployment_id: string | null;
   readonly price_version_id: string | null;
   readonly hold_micro: string;
-  readonly uncollected_micro: string;
+  readonly uncollected_micro: string | null;
   readonly attempt_log: AttemptNote[] | null;
   readonly priced_by: StoredPricing | null;
   readonly has_job: boolean;
@@ -78,7 +78,7 @@ function toSummary(row: RequestRow): RequestSummary {
       outputImage: Number(row.output_image ?? 0),
       outputAudio: Number(row.output_audio ?? 0),
       images: Number(row.images ?? 0),
-      seconds: row.seconds,
+      seconds: row.seconds ?? 0,
       characters: Number(row.characters ?? 0),
     },
     usageEstimated: row.usage_estimated,
@@ -98,7 +98,7 @@ function toDetails(row: RequestDetailsRow): RequestDetails {
     deploymentId: row.deployment_id,
     priceVersionId: row.price_version_id,
     holdMicro: BigInt(row.hold_micro),
-    uncollectedMicro: BigInt(row.uncollected_micro),
+    uncollectedMicro: BigInt(row.uncollected_micro ?? 0),
     attemptLog: row.attempt_log,
     pricedBy: row.priced_by === null ? null : pricedBy,
     hasJob: row.has_job,
@@ -119,8 +119,9 @@ const SUMMARY = `
   r.input_image, r.input_audio, r.output_text, r.output_reasoning, r.output_image, r.output_audio, r.images, r.seconds,
   r.characters`;
 
-const DETAILS = `${SUMMARY}, r.deployment_id, r.price_version_id, r.hold_micro, r.uncollected_micro, r.attempt_log,
-  r.priced_by, EXISTS (SELECT FROM media_job j
+const DETAILS = `${SUMMARY}, COALESCE(r.deployment_uuid::text, r.deployment_id) AS deployment_id,
+  COALESCE(r.price_version_uuid::text, r.price_version_id) AS price_version_id, r.hold_micro, r.uncollected_micro,
+  r.attempt_log, r.priced_by, EXISTS (SELECT FROM media_job j
                         WHERE j.organization_id = r.organization_id AND j.id = r.id AND j.deleted_at IS NULL) AS has_job`;
 
 const DAY_MS = 86_400_000;

@@ -4,6 +4,7 @@ import { OptionalCounts1797900000000 } from '../../../migrations/1797900000000-o
 import { DropObsoleteLookups1798000000000 } from '../../../migrations/1798000000000-drop-obsolete-lookups';
 import { SweepPastLockedAccounts1798100000000 } from '../../../migrations/1798100000000-sweep-past-locked-accounts';
 import { WebhookHost1798200000000 } from '../../../migrations/1798200000000-webhook-host';
+import { NarrowerReceipts1798300000000 } from '../../../migrations/1798300000000-narrower-receipts';
 import type { Migration } from './migration-files';
 
 /**
@@ -17,4 +18,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   DropObsoleteLookups1798000000000,
   SweepPastLockedAccounts1798100000000,
   WebhookHost1798200000000,
+  NarrowerReceipts1798300000000,
 ];

@@ -109,7 +109,7 @@ export class JobGateway {
     };
     let job = await claim();
     if (until === 'claimed') return job;
-    const target = { provider, deploymentId: job.route[0] ?? '', priceVersionId: 'a price', mode: 'async' } as const;
+    const target = { provider, deploymentId: job.route[0] ?? '', priceVersionId: randomUUID(), mode: 'async' } as const;
     await work.beginSubmission(job, target);
     if (until === 'submitting') return this.job(id);
     await work.storeHandle(job, { v: 1, provider, upstreamModel: 'a model', id: 'upstream' }, 0);

@@ -1,3 +1,4 @@
+import { NO_USAGE } from '../../../src/providers/contract/usage';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import {
   createAccount,
@@ -104,7 +105,7 @@ describe('the end of a hold', () => {
     expect(await balanceOf(account.organizationId)).toMatchObject({ balanceMicro: 100n, reservedMicro: 0n });
   });
 
-  it('writes the receipt with the exact charge, once, and without the counts that are 0', async () => {
+  it('writes the receipt with the exact charge, once, and without the numbers that are 0', async () => {
     const account = await createAccount(engine.pool, { balanceMicro: 1_000n });
     const command = reserveCommand(account, 100n);
     await engine.reservations.reserve(command);
@@ -114,6 +115,16 @@ describe('the end of a hold', () => {
     });
     await engine.reservations.finish(settlement);
     await engine.reservations.finish(settlement);
+    const free = reserveCommand(account, 0n);
+    await engine.reservations.reserve(free);
+    await engine.reservations.finish(settleCommand(free, 0n, { usage: NO_USAGE }));
+    expect(
+      (
+        await engine.pool.query('SELECT uncollected_micro, seconds FROM usage_record WHERE id = $1', [
+          free.reservationId,
+        ])
+      ).rows,
+    ).toEqual([{ uncollected_micro: null, seconds: null }]);
     const { rows } = await engine.pool.query('SELECT * FROM usage_record WHERE id = $1', [command.reservationId]);
     expect(rows).toEqual([
       expect.objectContaining({
@@ -136,18 +147,35 @@ describe('the end of a hold', () => {
         output_reasoning: null,
         images: null,
         seconds: 1.5,
-        price_version_id: null,
+        deployment_uuid: settlement.record?.deploymentId,
+        price_version_uuid: settlement.record?.priceVersionId,
       }),
     ]);
+  });
+
+  it('seals a receipt like the previous release, which names deployment and price version as text', async () => {
+    const account = await createAccount(engine.pool, { balanceMicro: 1_000n });
+    const command = reserveCommand(account, 100n);
+    await engine.reservations.reserve(command);
+    await engine.reservations.finish(settleCommand(command, 100n, {}));
+    const { rows } = await engine.pool.query(
+      `SELECT u.digest = usage_record_digest(jsonb_populate_record(u, jsonb_build_object(
+                'deployment_uuid', NULL, 'deployment_id', u.deployment_uuid,
+                'price_version_uuid', NULL, 'price_version_id', u.price_version_uuid))) AS is_same
+         FROM usage_record u WHERE u.id = $1`,
+      [command.reservationId],
+    );
+    expect(rows).toEqual([{ is_same: true }]);
   });
 
   it('charges even when the receipt cannot be stored unchanged, without affecting the rest of the batch', async () => {
     const account = await createAccount(engine.pool, { balanceMicro: 1_000n });
     const commands = Array.from({ length: 5 }, () => reserveCommand(account, 100n));
     await Promise.all(commands.map((command) => engine.reservations.reserve(command)));
+    const unstorable = [{ model: 'bad\u0000name' }, { model: 'a', deploymentId: 'not a UUID' }];
     const results = await Promise.all(
       commands.map((command, index) =>
-        engine.reservations.finish(settleCommand(command, 80n, index === 2 ? { model: 'bad\u0000name' } : {})),
+        engine.reservations.finish(settleCommand(command, 80n, unstorable[index] ?? {})),
       ),
     );
     expect(results.every(({ applied, chargedMicro }) => applied && chargedMicro === 80n)).toBe(true);
@@ -155,7 +183,7 @@ describe('the end of a hold', () => {
       'SELECT model FROM usage_record WHERE organization_id = $1 ORDER BY model',
       [account.organizationId],
     );
-    expect(rows.map(({ model }) => model)).toEqual(['badname', ...Array.from({ length: 4 }, () => 'mock/chat-1')]);
+    expect(rows.map(({ model }) => model)).toEqual(['a', 'badname', ...Array.from({ length: 3 }, () => 'mock/chat-1')]);
   });
 
   it('updates the windows of the day of the reservation, not of the day on which it ends', async () => {

@@ -82,7 +82,12 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
   ],
   ['I17', 'a receipt with other tokens', `UPDATE usage_record SET output_text = output_text + 1 WHERE id = ':first'`],
   ['I17', 'a receipt of another model', `UPDATE usage_record SET model = 'mock/chat-2' WHERE id = ':first'`],
-  ['I17', 'a receipt of another price', `UPDATE usage_record SET price_version_id = 'cheap' WHERE id = ':first'`],
+  [
+    'I17',
+    'a receipt of another price',
+    `UPDATE usage_record SET price_version_uuid = organization_id WHERE id = ':first'`,
+  ],
+  ['I17', 'a receipt of two prices', `UPDATE usage_record SET price_version_id = 'cheap' WHERE id = ':first'`],
   [
     'I17',
     'a receipt of another time',

@@ -15,6 +15,7 @@ import {
   submit,
   SUCCEEDED,
   tamper,
+  TARGET,
   workOn,
 } from './job-engine';
 
@@ -91,8 +92,8 @@ describe('ending a job', () => {
         operation: 'createVideo',
         model: 'mock/video-1',
         provider: 'mock',
-        deployment_id: 'mock-video',
-        price_version_id: 'price-1',
+        deployment_uuid: TARGET.deploymentId,
+        price_version_uuid: TARGET.priceVersionId,
         hold_micro: '1500',
         charged_micro: '1000',
         status: 200,

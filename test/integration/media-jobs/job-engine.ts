@@ -51,13 +51,23 @@ function open(money: MoneyEngine, dataSource: DataSource, clock: Clock): JobEngi
   };
 }
 
-export interface SubmissionOptions extends Partial<Omit<JobSubmission, 'claim'>> {
+export const PRICE_VERSION_ID = '01a226dc-c399-7256-aaf5-f990e838c725';
+
+/** The id of the only deployment of a provider. */
+export function deploymentOf(provider: string): string {
+  const digits = createHash('sha256').update(provider).digest('hex');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+}
+
+export interface SubmissionOptions extends Partial<Omit<JobSubmission, 'claim' | 'route'>> {
+  /** Names of providers. Default: `mock`. */
+  readonly route?: readonly string[];
   readonly key?: string;
   readonly body?: string;
 }
 
 export function submissionOf(account: Account, options: SubmissionOptions = {}): JobSubmission {
-  const { key, body = 'a body', ...overrides } = options;
+  const { key, body = 'a body', route = ['mock'], ...overrides } = options;
   const id = overrides.id ?? newId();
   const holdMicro = overrides.holdMicro ?? 1_500n;
   return {
@@ -69,7 +79,7 @@ export function submissionOf(account: Account, options: SubmissionOptions = {}):
     maxCostMicro: holdMicro,
     params: { prompt: 'a boat', duration_seconds: 5 },
     settings: { durationSeconds: 5, resolution: '720p', aspectRatio: null, audio: false },
-    route: ['mock-video'],
+    route: route.map(deploymentOf),
     webhookUrl: null,
     metadata: {},
     traceParent: null,
@@ -81,8 +91,8 @@ export function submissionOf(account: Account, options: SubmissionOptions = {}):
 
 export const TARGET: SubmissionTarget = {
   provider: 'mock',
-  deploymentId: 'mock-video',
-  priceVersionId: 'price-1',
+  deploymentId: deploymentOf('mock'),
+  priceVersionId: PRICE_VERSION_ID,
   mode: 'async',
 };
 

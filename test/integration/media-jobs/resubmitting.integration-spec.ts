@@ -7,7 +7,7 @@ import { KeyPool, type PooledKey } from '../../../src/providers/key-pool';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
-import { type JobEngine, startJobEngine, submit } from './job-engine';
+import { deploymentOf, type JobEngine, PRICE_VERSION_ID, startJobEngine, submit } from './job-engine';
 import { CAPABLE, failure, ScriptedProvider, WorkerStage } from './worker-stage';
 
 describe('resubmitting a job', () => {
@@ -85,7 +85,12 @@ describe('resubmitting a job', () => {
       begin({ maxWaitMs: 0 });
       const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
       const job = await newJob();
-      const target = { provider: 'first', deploymentId: 'first', priceVersionId: 'price-1', mode: 'async' } as const;
+      const target = {
+        provider: 'first',
+        deploymentId: deploymentOf('first'),
+        priceVersionId: PRICE_VERSION_ID,
+        mode: 'async',
+      } as const;
       const claimed = await engine.work.claim(job, 'the dead');
       await engine.work.beginSubmission({ ...job, fence: claimed?.fence ?? 0 }, target);
       await stage.loseWorker(job);
@@ -132,7 +137,12 @@ describe('resubmitting a job', () => {
       stage.adapters.set('first', poolOf(before()));
       const job = await newJob(['first']);
       const account = stage.adapters.get('first')?.capabilities.submissionAccount;
-      const target = { provider: 'first', deploymentId: 'first', priceVersionId: 'price-1', mode: 'async' } as const;
+      const target = {
+        provider: 'first',
+        deploymentId: deploymentOf('first'),
+        priceVersionId: PRICE_VERSION_ID,
+        mode: 'async',
+      } as const;
       const claimed = await engine.work.claim(job, 'the dead');
       await engine.work.beginSubmission({ ...job, fence: claimed?.fence ?? 0 }, { ...target, account });
       await stage.loseWorker(job);

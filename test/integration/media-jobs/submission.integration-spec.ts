@@ -1,7 +1,15 @@
 import type { GatewayError } from '../../../src/core/errors/gateway-error';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
-import { finish, type JobEngine, requireJob, startJobEngine, submissionOf, type SubmissionOptions } from './job-engine';
+import {
+  deploymentOf,
+  finish,
+  type JobEngine,
+  requireJob,
+  startJobEngine,
+  submissionOf,
+  type SubmissionOptions,
+} from './job-engine';
 
 const WAITING = `
   SELECT count(*)::integer AS waiting FROM pg_stat_activity
@@ -94,7 +102,7 @@ describe('submitting a job', () => {
       error: null,
       params: submission.params,
       settings: submission.settings,
-      route: ['mock-video'],
+      route: [deploymentOf('mock')],
       webhookUrl: 'https://example.com/hook',
       metadata: { order: '7' },
       startedAt: null,

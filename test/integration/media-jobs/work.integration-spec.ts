@@ -4,6 +4,7 @@ import type { JobWakeUp, MediaJob } from '../../../src/media-jobs/media-job.type
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import {
+  deploymentOf,
   FAILED,
   finish,
   HANDLE,
@@ -132,13 +133,15 @@ describe('JobWorkRepository', () => {
 
     const next = await work.withdrawSubmission(second, 0);
     const third = (await work.claim(next ?? job, 'third')) as MediaJob;
-    expect(await work.beginSubmission(third, { ...TARGET, deploymentId: 'elsewhere' })).toBe(`${job.id}-2`);
+    expect(await work.beginSubmission(third, { ...TARGET, deploymentId: deploymentOf('elsewhere') })).toBe(
+      `${job.id}-2`,
+    );
     await work.storeHandle(third, HANDLE, 0);
     const last = await workOn(engine, job, 'claimed');
     expect(await work.beginSubmission(last, TARGET)).toBeNull();
     expect(await work.withdrawSubmission(last, 0)).toBeNull();
     expect(await work.storeHandle(last, { ...HANDLE, id: 'another' }, 0)).toBeNull();
-    expect(await reread(job)).toMatchObject({ deploymentId: 'elsewhere', handle: HANDLE });
+    expect(await reread(job)).toMatchObject({ deploymentId: deploymentOf('elsewhere'), handle: HANDLE });
   });
 
   it('marks a job as submitted during a synchronous call, and can fail over', async () => {
@@ -239,16 +242,16 @@ describe('JobWorkRepository', () => {
     expect(await isDue(job)).toBeUndefined();
     await letPass(engine, job.id, 5);
     const { organizationId, id } = job;
-    expect(await isDue(job)).toEqual({ organizationId, id, version: 0, lane: 'mock-video' });
+    expect(await isDue(job)).toEqual({ organizationId, id, version: 0, lane: deploymentOf('mock') });
     const claimed = await workOn(engine, job, 'claimed');
     expect(await isDue(job)).toBeUndefined();
     await letPass(engine, job.id, 60);
-    expect(await isDue(job)).toEqual({ organizationId, id, version: 1, lane: 'mock-video' });
+    expect(await isDue(job)).toEqual({ organizationId, id, version: 1, lane: deploymentOf('mock') });
     const next = await engine.work.reschedule(claimed, 30_000);
     await letPass(engine, job.id, 30);
     expect(await isDue(job)).toBeUndefined();
     await letPass(engine, job.id, 5);
-    expect(await isDue(job)).toEqual({ ...next, lane: 'mock-video' });
+    expect(await isDue(job)).toEqual({ ...next, lane: deploymentOf('mock') });
     await finish(engine, job, FAILED);
     expect(await isDue(job)).toBeUndefined();
   });

@@ -50,7 +50,7 @@ import { LocalStorage } from '../../../src/core/storage/local-storage';
 import type { ObjectStorage } from '../../../src/core/storage/object-storage';
 import { StoredObjectRepository } from '../../../src/core/storage/stored-object.repository';
 import { StoredObjects } from '../../../src/core/storage/stored-objects';
-import { finish, type JobEngine, letPass, requireJob } from './job-engine';
+import { deploymentOf, finish, type JobEngine, letPass, PRICE_VERSION_ID, requireJob } from './job-engine';
 
 /** The price of every job here, in micro-units per second. */
 const RATE = 200n;
@@ -170,10 +170,10 @@ export class WorkerStage {
   private readonly probe = new ArtifactProbe();
   private readonly directory = mkdtempSync(join(tmpdir(), 'worker-stage-'));
 
-  /** @param deployments deployment ids, each with a provider of the same name */
+  /** @param providers names of providers, each with one deployment */
   constructor(
     readonly engine: JobEngine,
-    readonly deployments: readonly string[],
+    private readonly providers: readonly string[],
     settings: StageSettings = {},
   ) {
     const { options: overrides = {}, concurrency = 8, leaseSeconds = 60, maxArtifactBytes = 1e7 } = settings;
@@ -299,7 +299,9 @@ export class WorkerStage {
   }
 
   private createTargets(): JobTargets {
-    const deployments = this.deployments.map((id) => ({ id, provider: id, upstreamModel: 'upstream' }) as Deployment);
+    const deployments = this.providers.map(
+      (provider) => ({ id: deploymentOf(provider), provider, upstreamModel: 'upstream' }) as Deployment,
+    );
     const model = { id: 'mock/video-1', deployments } as Partial<CatalogModel> as CatalogModel;
     const provider = (id: string): Provider => ({ id, video: this.adapters.get(id), quirks: {} }) as Provider;
     const candidates = (): Candidate[] =>
@@ -309,7 +311,7 @@ export class WorkerStage {
             model,
             deployment,
             provider: provider(deployment.provider),
-            priceVersion: { id: 'price-1' },
+            priceVersion: { id: PRICE_VERSION_ID },
             price: compilePrice(PRICE),
             features: {},
             quirks: {},

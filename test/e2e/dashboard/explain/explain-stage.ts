@@ -217,7 +217,7 @@ export class ExplainStage {
   async outcomeOf({ headers }: CallReply): Promise<{ readonly holdMicro: number; readonly deployment: string }> {
     const requestId = headers.get('x-request-id')?.slice('req_'.length);
     const [row] = await this.gateway.rows<{ amount: string; deployment: string }>(
-      `SELECT r.amount_micro AS amount, COALESCE(u.deployment_id, j.route[1]) AS deployment
+      `SELECT r.amount_micro AS amount, COALESCE(u.deployment_uuid::text, j.route[1]) AS deployment
          FROM reservation r LEFT JOIN usage_record u ON u.id = r.id LEFT JOIN media_job j ON j.id = r.id
         WHERE r.id = $1::uuid`,
       [requestId],

@@ -159,7 +159,7 @@ describe('operators and the catalogue', () => {
       (await stage.ask(payer, 'local/pair', {}, gateway)).headers.get('x-llm-cost-micro');
     expect(await costOn(replica)).toBe(String(ANSWER_MICRO));
     const [before] = await stage.gateway.rows<{ version: string; cost: string }>(
-      `SELECT price_version_id AS version, charged_micro AS cost FROM usage_record WHERE organization_id = $1`,
+      `SELECT price_version_uuid AS version, charged_micro AS cost FROM usage_record WHERE organization_id = $1`,
       [payer.organizationId],
     );
     await call('/models/local/pair/prices', 'POST', { reference: 'our list', price: perMillion(2_000_000) });
@@ -168,7 +168,7 @@ describe('operators and the catalogue', () => {
     await until('the other process charges it', async () => (await costOn(replica)) === String(2 * ANSWER_MICRO));
     process.stdout.write(`the other process charged it after ${(performance.now() - startedAtMs).toFixed(1)} ms\n`);
     const rows = await stage.gateway.rows(
-      `SELECT price_version_id AS version, charged_micro AS cost FROM usage_record WHERE organization_id = $1`,
+      `SELECT price_version_uuid AS version, charged_micro AS cost FROM usage_record WHERE organization_id = $1`,
       [payer.organizationId],
     );
     expect(rows).toContainEqual(before);
