@@ -50,7 +50,8 @@ async function keepPages(): Promise<void> {
   const users = [...visiting];
   if (users.length === 0) return;
   visiting.clear();
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-journey-'));
+  // The folder for temporary files may end with the run.
+  const folder = mkdtempSync(join(process.env.TEST_KEPT_PAGES ?? tmpdir(), 'gateway-journey-'));
   const complaints: string[] = [];
   for (const [index, user] of users.entries()) complaints.push(...(await user.keep(join(folder, `user-${index + 1}`))));
   const kept = `The pages of the failed journey are kept in ${folder}\n`;

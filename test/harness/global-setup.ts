@@ -4,6 +4,7 @@
  * `TEST_DATABASE_URL` and `TEST_REDIS_URL` (both) name real servers; without them embedded ones are started.
  */
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { createDataSource } from '../../src/core/database/data-source';
 import { runMigrations } from '../../src/core/database/run-migrations';
 import { importCatalog } from '../../src/models/catalog-import';
@@ -20,6 +21,8 @@ export default async function globalSetup(): Promise<void> {
     const services = await startTestServices();
     process.env.TEST_DATABASE_URL = services.databaseUrl;
     process.env.TEST_REDIS_URL = services.redisUrl;
+    process.env.TEST_KEPT_PAGES = tmpdir();
+    process.env.TMPDIR = services.folder;
   }
   await startRealServers(process.env.TEST_DATABASE_URL);
   const prefix = `test_${randomBytes(4).toString('hex')}_`;

@@ -1,25 +1,27 @@
-/** The process behind `test-services.ts`: runs embedded services in a temporary directory until the channel closes. */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** The process behind `test-services.ts`: runs embedded services in the folder of the run until the channel closes. */
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import pino from 'pino';
 import { startEmbeddedServices } from '../../src/core/embedded/embedded-services';
+import { createRunFolder } from './run-folder';
 
 async function main(): Promise<void> {
   const disconnected = new Promise((resolve) => process.once('disconnect', resolve));
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
-  // When the tests run as root, the unprivileged account of PostgreSQL needs access.
+  const folder = createRunFolder();
+  const dataDir = join(folder, 'services');
+  mkdirSync(dataDir);
   chmodSync(dataDir, 0o711);
   try {
     const settings = { dataDir, databaseUrl: null, redisUrl: null };
     const services = await startEmbeddedServices(settings, pino({ level: 'error' }));
     await forgetOnPowerLoss(services.databaseUrl);
-    process.send?.({ databaseUrl: services.databaseUrl, redisUrl: services.redisUrl });
+    process.send?.({ databaseUrl: services.databaseUrl, redisUrl: services.redisUrl, folder });
     await disconnected;
     await services.stop();
   } finally {
-    rmSync(dataDir, { recursive: true, force: true });
+    // The programs of an interrupted test may still write.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

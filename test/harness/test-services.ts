@@ -10,6 +10,8 @@ import { firstMessage } from '../../src/core/embedded/process-control';
 export interface TestServices {
   readonly databaseUrl: string;
   readonly redisUrl: string;
+  /** For temporary files of the run; removed with the services. */
+  readonly folder: string;
 }
 
 let servicesProcess: ChildProcess | undefined;
