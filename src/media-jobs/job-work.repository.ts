@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { JobAdapter, JobHandle } from '../providers/contract/media-job';
 import { type MediaJobRow, toMediaJob } from './media-job.row';
-import type { JobClaim, JobWakeUp, MediaJob } from './media-job.types';
+import type { JobClaim, JobKey, JobWakeUp, MediaJob } from './media-job.types';
 
 /** A worker that does not renew its lease for this long loses the job. It renews four times per lease. */
 const LEASE_SECONDS = 60;
@@ -87,12 +87,19 @@ const STORE_HANDLE = `
      AND (${UNSENT} OR (completed_at IS NOT NULL AND provider_handle IS NULL))
   RETURNING version, completed_at IS NULL AS is_under_way`;
 
+const POLLED = `
+  version = version + 1, polls = polls + 1, ${nextRunIn('$4')}, ${RELEASED}, ${NO_SETBACKS},
+  status = CASE WHEN $5 THEN 'running' ELSE status END, progress = GREATEST(progress, $6::smallint)`;
+
 const RECORD_POLL = `
-  UPDATE media_job
-     SET version = version + 1, polls = polls + 1, ${nextRunIn('$4')}, ${RELEASED}, ${NO_SETBACKS},
-         status = CASE WHEN $5 THEN 'running' ELSE status END,
-         progress = GREATEST(progress, $6::smallint)
+  UPDATE media_job SET ${POLLED}
    WHERE ${OWNED} AND status IN ('submitted', 'running')
+  RETURNING version`;
+
+/** The same for a poll without a claim: it applies only to the version that was polled. A claim makes a new one. */
+const RECORD_UNCLAIMED_POLL = `
+  UPDATE media_job SET ${POLLED}
+   WHERE organization_id = $1 AND id = $2 AND version = $3 AND status IN ('submitted', 'running') AND expires_at > now()
   RETURNING version`;
 
 const BEGIN_FINALIZING = `
@@ -197,6 +204,17 @@ export class JobWorkRepository {
     return this.endStep(claim, RECORD_POLL, nextRunInMs, isRunning, toPercent(progress));
   }
 
+  /** {@link recordPoll} without a claim. `null`: the job has changed since this version, or is past its deadline. */
+  async recordUnclaimedPoll(
+    { organizationId, id, version }: JobWakeUp,
+    { isRunning, progress }: PollFindings,
+    nextRunInMs: number,
+  ): Promise<JobWakeUp | null> {
+    const values = [organizationId, id, version, nextRunInMs, isRunning, toPercent(progress)];
+    const [row] = await this.change<VersionRow>(RECORD_UNCLAIMED_POLL, values);
+    return row === undefined ? null : wakeUpOf({ organizationId, id }, row);
+  }
+
   /**
    * The provider has finished and will bill: for 60 seconds from the first call the job cannot be canceled. Repeat
    * before each attempt.
@@ -226,7 +244,7 @@ export class JobWorkRepository {
   }
 }
 
-function wakeUpOf({ organizationId, id }: JobClaim, { version }: VersionRow): JobWakeUp {
+function wakeUpOf({ organizationId, id }: JobKey, { version }: VersionRow): JobWakeUp {
   return { organizationId, id, version };
 }
 

@@ -103,6 +103,17 @@ export interface DueJob extends JobWakeUp {
   readonly lane: string;
 }
 
+/** What a poll needs of the row of an accepted job. Until the job ends, only `polls` changes. */
+export type PolledJob = JobKey &
+  Pick<MediaJob, 'kind' | 'model' | 'provider' | 'deploymentId' | 'submissions' | 'polls' | 'traceParent'> & {
+    readonly handle: JobHandle;
+  };
+
+/** A due poll of a job whose row needs not be read. */
+export interface DuePoll extends DueJob {
+  readonly job: PolledJob;
+}
+
 /** The values of a new job. */
 export interface JobSubmission {
   /** The request id. */

@@ -27,7 +27,10 @@ const WARM_UP_MS = 30_000;
 const MEASURED_MS = 30_000;
 const ENDS_WITHIN_MS = 120_000;
 
-/** Records how late each claim is, in the database, so that the worker itself is not changed. */
+/**
+ * Records how late each poll is written, in the database, so that the worker itself is not changed. The vendor's
+ * response takes {@link RESPONSE_MS} of it.
+ */
 const RECORD_LAGS = `
   CREATE TABLE test_lag (lag_ms float8 NOT NULL);
   CREATE FUNCTION test_record_lag() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -36,7 +39,7 @@ const RECORD_LAGS = `
     RETURN NEW;
   END $$;
   CREATE TRIGGER test_record_lag AFTER UPDATE ON media_job FOR EACH ROW
-    WHEN (NEW.fence > OLD.fence AND OLD.status = 'running') EXECUTE FUNCTION test_record_lag()`;
+    WHEN (NEW.polls > OLD.polls AND OLD.status = 'running') EXECUTE FUNCTION test_record_lag()`;
 
 (REDIS_IS_INSTALLED ? describe : describe.skip)(`${JOBS} running jobs on one worker`, () => {
   let fixture: JobFixture;

@@ -6,17 +6,21 @@ import { Metrics } from '../../core/observability/metrics/catalogue';
 import { leaseOwner } from '../../core/scheduling/task-lease';
 import { Tracing } from '../../core/observability/traces/tracing';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
-import { needsInputs, poolOf, type JobPool } from '../job-lane';
+import { laneOf, needsInputs, poolOf, type JobPool } from '../job-lane';
 import { JobRemoval } from '../job-removal';
 import { JobWorkRepository } from '../job-work.repository';
-import type { DueJob, MediaJob } from '../media-job.types';
+import type { RequestTrace } from '../../core/types/trace';
+import type { DueJob, DuePoll, JobKey, MediaJob, PolledJob } from '../media-job.types';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { InputStep } from './input-step';
 import { LeaseKeeper } from './job-lease';
 import { PollStep } from './poll-step';
+import { Question } from './question';
 import { SubmitStep } from './submit-step';
 import { type NextStep, type JobLease, reschedule } from './job-lease';
 import { UpcomingPolls } from './upcoming-polls';
+
+type Step = 'inputs' | 'submit' | 'poll';
 
 /** `not-claimed`: nothing has been done, since the row has changed or another worker holds the job. */
 export type StepEnd = NextStep | 'not-claimed';
@@ -67,8 +71,8 @@ export class JobRunner {
     return this.slots[pool].fullLanes();
   }
 
-  /** The due poll of a job that this process polled last, which {@link begin} can claim unless its row has changed. */
-  takeUpcomingPoll(id: string): DueJob | null {
+  /** The due poll of a job that this process submitted or polled last, for {@link begin}. */
+  takeUpcomingPoll(id: string): DuePoll | null {
     return this.upcoming.take(id);
   }
 
@@ -78,7 +82,7 @@ export class JobRunner {
   }
 
   /** Runs a step and resolves at its end; never rejects. `null`: no free slot, or a step of this job is under way. */
-  begin(due: DueJob): Promise<StepEnd> | null {
+  begin(due: DueJob | DuePoll): Promise<StepEnd> | null {
     if (!this.taking || this.underWay.has(due.id) || !this.slots[poolOf(due.lane)].enter(due.lane)) return null;
     return this.runStep(due);
   }
@@ -95,11 +99,11 @@ export class JobRunner {
     await this.running.whenIdle(this.options.retryMs);
   }
 
-  private async runStep(due: DueJob): Promise<StepEnd> {
+  private async runStep(due: DueJob | DuePoll): Promise<StepEnd> {
     this.underWay.add(due.id);
     this.running.begin();
     try {
-      return await this.claimAndRun(due);
+      return await ('job' in due ? this.poll(due) : this.claimAndRun(due));
     } catch (error) {
       this.logger.error({ message: 'a job step failed', event: 'job_step_failed', job_id: due.id, err: error });
       return null;
@@ -110,48 +114,84 @@ export class JobRunner {
     }
   }
 
-  private async claimAndRun(due: DueJob): Promise<StepEnd> {
+  /** A poll claims its job only if there is more to record than that the job runs on, or if it takes long. */
+  private async poll(due: DuePoll): Promise<StepEnd> {
+    const trace = this.traceOf('poll', due.job);
+    let polled: NextStep | 'not-claimed' | Question;
+    try {
+      polled = await this.polling.pollUnclaimed(due, this.stopping.signal);
+    } catch (error) {
+      this.end('poll', trace, true);
+      this.reportRetry(due, error);
+      return { inMs: this.options.repairMs, version: due.version };
+    }
+    if (polled instanceof Question) return this.claimAndRun(due, { question: polled, trace });
+    this.end('poll', trace, false);
+    if (polled !== null && polled !== 'not-claimed') this.notePoll(due.job, due.lane, polled);
+    return polled;
+  }
+
+  /** @param begun a poll of the job that needs the claim */
+  private async claimAndRun(due: DueJob, begun?: { question: Question; trace: RequestTrace | null }): Promise<StepEnd> {
     const job = await this.work.claim(due, this.owner, this.leaseSeconds);
-    if (job === null) return 'not-claimed';
+    if (job === null) {
+      begun?.question.stop(new Error('the job has changed'));
+      return 'not-claimed';
+    }
     const keeper = new LeaseKeeper(this.work, job, this.leaseSeconds, this.clock);
     const stopRequested = AbortSignal.any([keeper.lost, this.stopping.signal]);
     const step = needsInputs(job) ? 'inputs' : job.handle === null ? 'submit' : 'poll';
-    const trace = this.tracing.follow(`job ${step}`, 'internal', job.traceParent, this.clock.monotonic());
-    trace?.set({ 'gateway.job_id': job.id, 'gateway.kind': job.kind, 'gateway.fence': job.fence });
+    const trace = begun === undefined ? this.traceOf(step, job) : begun.trace;
+    trace?.set({ 'gateway.fence': job.fence });
     let isFailed = false;
     try {
-      const next = await this.step({ job, trace, leaseLost: keeper.lost, stopRequested });
-      this.metrics.jobSteps.of(step, 'ok').inc();
+      const next = await this.step({ job, trace, leaseLost: keeper.lost, stopRequested }, begun?.question);
       if (next === null) await this.removal.discardLateObjects(job);
-      else if (step === 'poll') this.upcoming.note(job, next);
+      else if (job.handle !== null) this.notePoll({ ...job, handle: job.handle }, laneOf(job), next);
       return next;
     } catch (error) {
       isFailed = true;
-      this.metrics.jobSteps.of(step, 'failed').inc();
       return await this.rescheduleFailed(job, error);
     } finally {
       keeper.end();
-      trace?.close(this.clock.monotonic(), isFailed ? { 'error.type': 'internal_error' } : {}, isFailed);
+      this.end(step, trace, isFailed);
     }
   }
 
-  private step(lease: JobLease): Promise<NextStep> {
+  private traceOf(step: Step, job: PolledJob | MediaJob): RequestTrace | null {
+    const trace = this.tracing.follow(`job ${step}`, 'internal', job.traceParent, this.clock.monotonic());
+    trace?.set({ 'gateway.job_id': job.id, 'gateway.kind': job.kind });
+    return trace;
+  }
+
+  private end(step: Step, trace: RequestTrace | null, isFailed: boolean): void {
+    this.metrics.jobSteps.of(step, isFailed ? 'failed' : 'ok').inc();
+    trace?.close(this.clock.monotonic(), isFailed ? { 'error.type': 'internal_error' } : {}, isFailed);
+  }
+
+  /** @param job as it was polled */
+  private notePoll(job: PolledJob, lane: string, { inMs, version }: NonNullable<NextStep>): void {
+    const { organizationId, id, kind, model, provider, deploymentId, submissions, polls, traceParent, handle } = job;
+    const key = { organizationId, id };
+    const next = { ...key, kind, model, provider, deploymentId, submissions, polls: polls + 1, traceParent, handle };
+    this.upcoming.note({ ...key, version, lane, job: next }, inMs);
+  }
+
+  private step(lease: JobLease, asked?: Question): Promise<NextStep> {
     const { job } = lease;
     if (needsInputs(job)) return this.fetching.storeInputs(lease);
-    return job.handle === null ? this.submitting.submitJob(lease) : this.polling.pollJob(lease, job.handle);
+    return job.handle === null ? this.submitting.submitJob(lease) : this.polling.pollJob(lease, job.handle, asked);
   }
 
   /** After an internal failure. If this write fails too, the lease expires. */
   private async rescheduleFailed(job: MediaJob, error: unknown): Promise<NextStep> {
-    if (!this.stopping.signal.aborted) {
-      this.logger.error({
-        message: 'a job step failed and will be retried',
-        event: 'job_step_retried',
-        job_id: job.id,
-        err: error,
-      });
-    }
+    this.reportRetry(job, error);
     const inMs = this.stopping.signal.aborted ? 0 : this.options.repairMs;
     return reschedule(this.work, job, inMs);
+  }
+  private reportRetry({ id }: JobKey, error: unknown): void {
+    if (this.stopping.signal.aborted) return;
+    const facts = { event: 'job_step_retried', job_id: id, err: error };
+    this.logger.error({ message: 'a job step failed and will be retried', ...facts });
   }
 }

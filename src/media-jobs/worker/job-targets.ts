@@ -29,6 +29,9 @@ export interface SelectedDeployment extends JobTarget {
 
 const NO_FEATURES: ModelFeatures = {};
 
+/** What a call about a job needs of its row. */
+type CalledJob = Pick<MediaJob, 'id' | 'kind' | 'model' | 'provider' | 'deploymentId' | 'submissions' | 'handle'>;
+
 /** Selects from the deployments in a job's route. */
 @Injectable()
 export class JobTargets {
@@ -65,7 +68,7 @@ export class JobTargets {
    * The target of a submitted job, even if its deployment is no longer offered. `null`: its provider is not configured
    * in this process.
    */
-  find(job: MediaJob): JobTarget | null {
+  find(job: CalledJob): JobTarget | null {
     const [candidate] = this.candidatesOf(job.deploymentId === null ? [] : [job.deploymentId]);
     if (candidate !== undefined) return toTarget(candidate, job);
     const provider = job.provider === null ? undefined : this.providers.get(job.provider);
@@ -91,7 +94,7 @@ export class JobTargets {
 }
 
 /** A provider call about a job. `attempt` is the number of submissions. */
-export function toCall(job: MediaJob, target: JobTarget, deadlines: CallDeadlines, signal: AbortSignal): ProviderCall {
+export function toCall(job: CalledJob, target: JobTarget, deadlines: CallDeadlines, signal: AbortSignal): ProviderCall {
   return {
     requestId: toRequestId(job.id),
     attempt: Math.max(1, job.submissions),
@@ -111,7 +114,7 @@ export function deadlinesOf(totalMs: number, connectTimeoutMs: number): CallDead
   return { connectMs: Math.min(connectTimeoutMs, totalMs), firstTokenMs: totalMs, idleMs: totalMs, totalMs };
 }
 
-function toTarget({ provider, deployment, features, quirks }: Candidate, { kind }: MediaJob): JobTarget | null {
+function toTarget({ provider, deployment, features, quirks }: Candidate, { kind }: CalledJob): JobTarget | null {
   const adapter = provider[kind];
   if (adapter === undefined) return null;
   const { upstreamModel, mapping } = deployment;

@@ -7,6 +7,8 @@ export interface JobWorkerOptions {
   readonly submitTimeoutMs: number;
   /** Time limit of a poll or a cancellation. */
   readonly pollTimeoutMs: number;
+  /** A job is claimed when its poll takes this long: less than other processes wait before they poll it themselves. */
+  readonly claimPollAfterMs: number;
   /** Time limit of one file download. */
   readonly artifactTimeoutMs: number;
   /** How long after its first refusal a job waits for a provider to accept it before it fails. */
@@ -24,6 +26,7 @@ export interface JobWorkerOptions {
 export const DEFAULT_JOB_WORKER_OPTIONS: JobWorkerOptions = {
   submitTimeoutMs: 60_000,
   pollTimeoutMs: 15_000,
+  claimPollAfterMs: 2_000,
   artifactTimeoutMs: 600_000,
   maxWaitMs: 900_000,
   sweepMs: 5_000,

@@ -4,7 +4,7 @@ import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import type { AsyncJobAdapter, JobHandle, JobSnapshot } from '../../providers/contract/media-job';
 import type { ProviderError } from '../../providers/contract/provider-error';
 import { JobWorkRepository } from '../job-work.repository';
-import type { MediaJob } from '../media-job.types';
+import type { DuePoll, MediaJob, PolledJob } from '../media-job.types';
 import { FinalizeStep, type Success } from './finalize-step';
 import { withTimeLimit } from './time-limit';
 import { JobEndings } from './job-endings';
@@ -21,6 +21,7 @@ import {
 import { deadlinesOf, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs, repairPauseMs } from './pauses';
+import { Question } from './question';
 import { type NextStep, nextStep, type JobLease, reschedule } from './job-lease';
 
 /** Consecutive polls without the job or its result before a job may fail. */
@@ -49,7 +50,27 @@ export class PollStep {
     this.connectTimeoutMs = inference.connectTimeoutMs;
   }
 
-  async pollJob(lease: JobLease, handle: JobHandle): Promise<NextStep> {
+  /**
+   * Asks the provider without a claim and records that the job runs on, which most polls find, in one statement. Any
+   * other answer, and a late one, is for {@link pollJob} after a claim.
+   */
+  async pollUnclaimed(due: DuePoll, stopRequested: AbortSignal): Promise<NextStep | 'not-claimed' | Question> {
+    const { job, version } = due;
+    const target = this.targets.find(job);
+    const adapter = target?.adapter;
+    if (target === null || adapter?.mode !== 'async') return 'not-claimed';
+    const question = this.ask(job, job.handle, target, adapter, stopRequested);
+    const answer = await question.answerWithin(this.options.claimPollAfterMs);
+    if (stopRequested.aborted) return { inMs: 0, version };
+    const snapshot = answer?.snapshot;
+    if (snapshot?.state !== 'queued' && snapshot?.state !== 'running') return question;
+    const { findings, inMs } = scheduleAfter(snapshot, job, adapter);
+    const recorded = await this.work.recordUnclaimedPoll(due, findings, inMs);
+    return recorded === null ? 'not-claimed' : nextStep(recorded, inMs);
+  }
+
+  /** @param asked a question about this job that is already under way */
+  async pollJob(lease: JobLease, handle: JobHandle, asked?: Question): Promise<NextStep> {
     const { job, stopRequested } = lease;
     const target = this.targets.find(job);
     const adapter = target?.adapter;
@@ -62,20 +83,27 @@ export class PollStep {
       return reschedule(this.work, job, UNKNOWN_PROVIDER_RETRY_MS);
     }
     lease.trace?.set({ 'gateway.provider': job.provider ?? undefined });
+    const question = asked ?? this.ask(job, handle, target, adapter, stopRequested);
+    const { snapshot, error } = await question.answerUnless(stopRequested);
+    if (snapshot !== undefined) return this.handleSnapshot(lease, target, adapter, snapshot);
+    if (stopRequested.aborted) return reschedule(this.work, job, 0);
+    const failure = toProviderError(error);
+    lease.trace?.set({ 'error.type': failure.code });
+    return this.unanswered(job, adapter, failure);
+  }
+
+  private ask(
+    job: Pick<MediaJob, keyof PolledJob>,
+    handle: JobHandle,
+    target: JobTarget,
+    adapter: AsyncJobAdapter,
+    stopRequested: AbortSignal,
+  ): Question {
     const { pollTimeoutMs } = this.options;
-    const call = toCall(job, target, deadlinesOf(pollTimeoutMs, this.connectTimeoutMs), stopRequested);
-    let snapshot: JobSnapshot;
-    try {
-      snapshot = await withTimeLimit(pollTimeoutMs, stopRequested, (signal) =>
-        adapter.poll(handle, { ...call, signal }),
-      );
-    } catch (error) {
-      if (stopRequested.aborted) return reschedule(this.work, job, 0);
-      const failure = toProviderError(error);
-      lease.trace?.set({ 'error.type': failure.code });
-      return this.unanswered(job, adapter, failure);
-    }
-    return this.handleSnapshot(lease, target, adapter, snapshot);
+    const deadlines = deadlinesOf(pollTimeoutMs, this.connectTimeoutMs);
+    return new Question(stopRequested, (stop) =>
+      withTimeLimit(pollTimeoutMs, stop, (signal) => adapter.poll(handle, toCall(job, target, deadlines, signal))),
+    );
   }
 
   private async handleSnapshot(
@@ -88,8 +116,7 @@ export class PollStep {
     switch (snapshot.state) {
       case 'queued':
       case 'running': {
-        const inMs = pollPauseMs(adapter.capabilities, job.polls, snapshot.retryAfterMs);
-        const findings = { isRunning: snapshot.state === 'running', progress: snapshot.progress };
+        const { findings, inMs } = scheduleAfter(snapshot, job, adapter);
         return nextStep(await this.work.recordPoll(job, findings, inMs), inMs);
       }
       case 'succeeded':
@@ -152,4 +179,16 @@ export class PollStep {
     const inMs = pollPauseMs(adapter.capabilities, job.polls);
     return nextStep(await this.work.recordSetback(job, inMs), inMs);
   }
+}
+
+/** What to record about a job that runs on, and when to ask again. */
+function scheduleAfter(
+  { state, progress, retryAfterMs }: Extract<JobSnapshot, { readonly state: 'queued' | 'running' }>,
+  { polls }: Pick<MediaJob, 'polls'>,
+  { capabilities }: AsyncJobAdapter,
+) {
+  return {
+    findings: { isRunning: state === 'running', progress },
+    inMs: pollPauseMs(capabilities, polls, retryAfterMs),
+  };
 }

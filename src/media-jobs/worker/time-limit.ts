@@ -14,23 +14,25 @@ export async function withTimeLimit<Answer>(
   signal: AbortSignal | null,
   call: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> {
-  const time = new AbortController();
-  const either = signal === null ? time.signal : AbortSignal.any([signal, time.signal]);
+  const ending = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   const end = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       const options = { phase: 'job', fallback: false } as const;
       reject(new ProviderError('provider_timeout', 'The provider did not answer in time.', options));
-      time.abort();
+      ending.abort();
     }, timeoutMs + GRACE_MS);
     if (signal === null) return;
-    onAbort = () => reject(signal.reason as Error);
+    onAbort = () => {
+      reject(signal.reason as Error);
+      ending.abort(signal.reason);
+    };
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
   try {
-    return await Promise.race([call(either), end]);
+    return await Promise.race([call(ending.signal), end]);
   } finally {
     clearTimeout(timer);
     if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);

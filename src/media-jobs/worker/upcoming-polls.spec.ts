@@ -1,8 +1,7 @@
-import type { MediaJob } from '../media-job.types';
+import type { DuePoll } from '../media-job.types';
 import { UpcomingPolls } from './upcoming-polls';
 
-const jobOf = (id: string) =>
-  ({ id, kind: 'music', params: {}, route: ['first'], deploymentId: 'second' }) as unknown as MediaJob;
+const pollOf = (id: string, version: number) => ({ id, version }) as DuePoll;
 
 describe('UpcomingPolls', () => {
   let nowMs: number;
@@ -13,21 +12,21 @@ describe('UpcomingPolls', () => {
   });
 
   it('knows a poll once it is due, and once', () => {
-    polls.note(jobOf('a'), { inMs: 500, version: 7 });
+    polls.note(pollOf('a', 7), 500);
     nowMs += 499;
     expect(polls.take('a')).toBeNull();
     nowMs += 1;
-    expect([polls.take('a'), polls.take('a')]).toEqual([{ id: 'a', version: 7, lane: 'second' }, null]);
+    expect([polls.take('a'), polls.take('a')]).toEqual([pollOf('a', 7), null]);
   });
 
   it('knows the newest version, and nothing of other jobs', () => {
-    polls.note(jobOf('a'), { inMs: 0, version: 7 });
-    polls.note(jobOf('a'), { inMs: 0, version: 9 });
+    polls.note(pollOf('a', 7), 0);
+    polls.note(pollOf('a', 9), 0);
     expect([polls.take('a')?.version, polls.take('b')]).toEqual([9, null]);
   });
 
   it('forgets the oldest of more than 10,000', () => {
-    for (let index = 0; index <= 10_000; index++) polls.note(jobOf(String(index)), { inMs: 0, version: 1 });
+    for (let index = 0; index <= 10_000; index++) polls.note(pollOf(String(index), 1), 0);
     expect([polls.take('0'), polls.take('1')?.version, polls.take('10000')?.version]).toEqual([null, 1, 1]);
   });
 });

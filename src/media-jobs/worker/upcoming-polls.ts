@@ -1,31 +1,27 @@
 import type { Clock } from '../../core/time/clock';
-import { laneOf } from '../job-lane';
-import type { DueJob, MediaJob } from '../media-job.types';
-import type { NextStep } from './job-lease';
+import type { DuePoll } from '../media-job.types';
 
 /** Polls that are remembered; the oldest are forgotten first, such as those that another process has made. */
 const MAX_REMEMBERED = 10_000;
 
 /**
- * The next polls of the jobs that this process has polled, so that it can claim them without reading their rows first.
- * A claim is for one version: a poll whose row has changed since claims nothing.
+ * The next polls of the jobs that this process has submitted or polled, so that it needs not read their rows first. A
+ * poll is for one version: when the row has changed since, it changes nothing.
  */
 export class UpcomingPolls {
-  private readonly polls = new Map<string, { readonly due: DueJob; readonly atMs: number }>();
+  private readonly polls = new Map<string, { readonly due: DuePoll; readonly atMs: number }>();
 
   constructor(private readonly clock: Clock) {}
 
-  /** @param job as it was claimed for the poll that has ended */
-  note(job: MediaJob, { inMs, version }: NonNullable<NextStep>): void {
-    const due = { organizationId: job.organizationId, id: job.id, version, lane: laneOf(job) };
-    this.polls.delete(job.id);
-    this.polls.set(job.id, { due, atMs: this.clock.monotonic() + inMs });
+  note(due: DuePoll, inMs: number): void {
+    this.polls.delete(due.id);
+    this.polls.set(due.id, { due, atMs: this.clock.monotonic() + inMs });
     const [oldest] = this.polls.keys();
     if (this.polls.size > MAX_REMEMBERED && oldest !== undefined) this.polls.delete(oldest);
   }
 
   /** The poll of a job, once, if it is due. `null`: the row says what is due. */
-  take(id: string): DueJob | null {
+  take(id: string): DuePoll | null {
     const poll = this.polls.get(id);
     if (poll === undefined || this.clock.monotonic() < poll.atMs) return null;
     this.polls.delete(id);

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { laneOf } from '../../../src/media-jobs/job-lane';
-import type { DueJob, MediaJob } from '../../../src/media-jobs/media-job.types';
+import type { DuePoll, MediaJob } from '../../../src/media-jobs/media-job.types';
 import { until } from '../../faults/figures';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
-import { type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
-import { failure, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
+import { finish, type JobEngine, letExpire, letPass, requireJob, startJobEngine, submit } from './job-engine';
+import { CAPABLE, failure, RUNNING, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
 
 describe('job runner', () => {
   let database: TestDatabase;
@@ -77,22 +77,100 @@ describe('job runner', () => {
     expect([ended.map(({ costMicro }) => costMicro), stage.priceReads]).toEqual([[400n, 400n], 1]);
   });
 
-  it('remembers the next poll of a job, which it can claim until the row changes', async () => {
-    provider.onPoll = () => Promise.resolve({ state: 'running', progress: null });
-    const due = async (job: MediaJob) => {
-      const polled = await stage.step(job);
-      let poll: DueJob | null = null;
-      await until('the due poll', 5_000, () => (poll = stage.runner.takeUpcomingPoll(job.id)) !== null);
-      const { organizationId, id, version } = polled;
-      expect(poll).toEqual({ organizationId, id, version, lane: laneOf(polled) });
-      await letPass(engine, job.id, 60);
-      return poll as unknown as DueJob;
-    };
-    const job = await submitted();
-    expect(await stage.runner.begin(await due(job))).toMatchObject({ version: expect.any(Number) as number });
-    const late = await due(job);
-    await stage.step(job);
-    expect(await stage.runner.begin(late)).toBe('not-claimed');
+  describe('a poll by the process that polled the job last', () => {
+    beforeEach(() => {
+      provider.capabilities = { ...CAPABLE, pollMs: [0, 0] };
+      provider.onPoll = () => Promise.resolve(RUNNING);
+    });
+
+    /** A job that this process has polled once, and its next poll. */
+    async function polled() {
+      stage.adapters.set('first', provider.adapter);
+      const job = await stage.step(await submitted());
+      const poll = stage.runner.takeUpcomingPoll(job.id);
+      expect(poll).toMatchObject({ version: job.version, lane: laneOf(job), job: { polls: job.polls } });
+      return { job, poll: poll as DuePoll };
+    }
+    const reread = (job: MediaJob) => requireJob(engine, job.id, job);
+
+    it('that finds it running is one write, without a claim, and the next one can follow', async () => {
+      const { job, poll } = await polled();
+      provider.onPoll = () => Promise.resolve({ state: 'running', progress: 70 });
+      expect(await stage.runner.begin(poll)).toEqual({ inMs: 0, version: job.version + 1 });
+      const { fence, version, polls } = job;
+      const changed = { status: 'running', progress: 70, fence, version: version + 1, polls: polls + 1 };
+      expect(await reread(job)).toMatchObject(changed);
+      expect(await stage.runner.begin(stage.runner.takeUpcomingPoll(job.id) as DuePoll)).toMatchObject({
+        version: version + 2,
+      });
+    });
+
+    it('that finds it finished claims it and ends it, with the answer that it has', async () => {
+      const { job, poll } = await polled();
+      provider.onPoll = () => Promise.resolve(SUCCESS);
+      expect(await stage.runner.begin(poll)).toBeNull();
+      expect(await reread(job)).toMatchObject({ status: 'succeeded', fence: job.fence + 1, costMicro: 400n });
+      expect(provider.polls).toBe(2);
+    });
+
+    it('that fails claims it, and delays the next one', async () => {
+      const { job, poll } = await polled();
+      provider.onPoll = () => Promise.reject(failure('provider_timeout'));
+      expect(await stage.runner.begin(poll)).toMatchObject({ inMs: 0 });
+      expect(await reread(job)).toMatchObject({ status: 'running', fence: job.fence + 1, polls: job.polls + 1 });
+    });
+
+    it.each([
+      ['canceled', RUNNING],
+      ['canceled', SUCCESS],
+      ['claimed by another worker', RUNNING],
+      ['claimed by another worker', SUCCESS],
+    ])('changes nothing when the job is %s meanwhile: %p', async (what, answer) => {
+      const { job, poll } = await polled();
+      provider.onPoll = async () => {
+        if (what === 'canceled') await finish(engine, job, { status: 'canceled' });
+        else await engine.work.claim(job, 'another');
+        return answer;
+      };
+      expect(await stage.runner.begin(poll)).toBe('not-claimed');
+      expect(await reread(job)).toMatchObject({ version: job.version + 1, polls: job.polls });
+      expect([provider.opened, stage.runner.takeUpcomingPoll(job.id)]).toEqual([0, null]);
+    });
+
+    it('does not prolong a job that is past its deadline', async () => {
+      const { job, poll } = await polled();
+      provider.onPoll = async () => (await letExpire(engine, job.id), RUNNING);
+      expect(await stage.runner.begin(poll)).toBe('not-claimed');
+      expect(await reread(job)).toMatchObject({ version: job.version, polls: job.polls });
+      await finish(engine, job, { status: 'expired' });
+    });
+
+    it('that takes long claims the job, so that no other worker polls it too', async () => {
+      await begin({ options: { claimPollAfterMs: 1 } });
+      provider.capabilities = { ...CAPABLE, pollMs: [0, 0] };
+      provider.onPoll = () => Promise.resolve(RUNNING);
+      const { job, poll } = await polled();
+      const answer = Promise.withResolvers<typeof SUCCESS>();
+      provider.onPoll = () => answer.promise;
+      const step = stage.runner.begin(poll);
+      await until('the claim', 10_000, async () => (await reread(job)).fence > job.fence);
+      expect(await engine.jobs.findNextStep(job)).toBeNull();
+      answer.resolve(SUCCESS);
+      expect(await step).toBeNull();
+      expect(await reread(job)).toMatchObject({ status: 'succeeded', fence: job.fence + 1 });
+      expect(provider.polls).toBe(2);
+    });
+
+    it('stops at a shutdown and leaves the job to another worker', async () => {
+      const { job, poll } = await polled();
+      const started = Promise.withResolvers<void>();
+      provider.onPoll = () => (started.resolve(), new Promise<never>(() => undefined));
+      const step = stage.runner.begin(poll);
+      await started.promise;
+      await stage.runner.stop(0);
+      expect(await step).toEqual({ inMs: 0, version: job.version });
+      expect(await engine.work.claim(job, 'another')).toMatchObject({ status: 'running' });
+    });
   });
 
   it('renews the lease while a step outlasts it', async () => {

@@ -1,0 +1,62 @@
+import type { JobSnapshot } from '../../providers/contract/media-job';
+
+/** Exactly one of both. */
+export interface PollAnswer {
+  readonly snapshot?: JobSnapshot;
+  readonly error?: unknown;
+}
+
+/** A poll of a provider that is under way or answered. It may begin without a claim to its job and end with one. */
+export class Question {
+  private readonly stopping = new AbortController();
+  /** Never rejects. */
+  private readonly answer: Promise<PollAnswer>;
+
+  /** @param ask rejects soon after its signal has aborted */
+  constructor(stopRequested: AbortSignal, ask: (signal: AbortSignal) => Promise<JobSnapshot>) {
+    this.answer = this.run(stopRequested, ask);
+  }
+
+  /** `null`: not yet. */
+  async answerWithin(timeoutMs: number): Promise<PollAnswer | null> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<null>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs, null);
+    });
+    const answer = await Promise.race([this.answer, late]);
+    clearTimeout(timer);
+    return answer;
+  }
+
+  /** The answer, or an error when `signal` aborts first. */
+  async answerUnless(signal: AbortSignal): Promise<PollAnswer> {
+    const stop = (): void => this.stop(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await this.answer;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  stop(reason: unknown): void {
+    this.stopping.abort(reason);
+  }
+
+  private async run(
+    stopRequested: AbortSignal,
+    ask: (signal: AbortSignal) => Promise<JobSnapshot>,
+  ): Promise<PollAnswer> {
+    const stop = (): void => this.stop(stopRequested.reason);
+    if (stopRequested.aborted) stop();
+    stopRequested.addEventListener('abort', stop, { once: true });
+    try {
+      return { snapshot: await ask(this.stopping.signal) };
+    } catch (error) {
+      return { error };
+    } finally {
+      stopRequested.removeEventListener('abort', stop);
+    }
+  }
+}
