@@ -34,7 +34,8 @@ export class PublicHost {
     private readonly server: Server,
     /** In PEM: for separate processes, which do not trust it yet. */
     readonly certificate: string,
-    private readonly distrust: () => void,
+    /** From now on TLS of this process refuses its certificate. */
+    readonly distrust: () => void,
   ) {
     server.on('request', (request, response) => void this.handle(request, response));
     server.on('connection', (socket: Socket) => {

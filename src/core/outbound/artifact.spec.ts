@@ -116,3 +116,17 @@ it('is fetched with the credential from its hosts only, and never after a redire
   expect(String(await buffer(body))).toBe('found');
   expect(seen).toEqual(['/0 Bearer of-ours', '/1 Bearer of-ours', '/2 undefined', '/3 undefined']);
 });
+
+it('comes from a host whose authority became trusted later, and no longer when that has ended', async () => {
+  answers(Buffer.of(1));
+  await buffer((await fetchArtifact()).body);
+  const later = await PublicHost.start();
+  try {
+    const fetchLater = () => new GuardedClient(OPTIONS).fetchArtifact(later.url('/'), LIMITS, never);
+    expect((await buffer((await fetchLater()).body)).length).toBeGreaterThan(0);
+    later.distrust();
+    await expect(fetchLater()).rejects.toMatchObject({ fault: 'failed' });
+  } finally {
+    await later.stop();
+  }
+});

@@ -1,5 +1,12 @@
 import type { LookupFunction, TcpSocketConnectOpts } from 'node:net';
-import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import {
+  connect,
+  type ConnectionOptions,
+  createSecureContext,
+  getCACertificates,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
 import type { buildConnector } from 'undici';
 import type { AddressPolicy, AddressVerdict } from './address-policy';
 import { OutboundError } from './outbound-error';
@@ -47,6 +54,7 @@ export function connectorTo(
       autoSelectFamilyAttemptTimeout: attemptMs(connectTimeoutMs, addresses),
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: true,
+      secureContext: trustOfProcess(),
     };
     const socket = connect(options);
     socket.prependOnceListener('connect', () => {
@@ -58,6 +66,16 @@ export function connectorTo(
     socket.setNoDelay(true);
     settle(socket, connectTimeoutMs, signal, callback);
   };
+}
+
+let trust: { readonly authorities: readonly string[]; readonly context: SecureContext } | null = null;
+
+/** The certificate authorities of the process. Node.js would read them again for each connection. */
+function trustOfProcess(): SecureContext {
+  // The same array until the authorities change.
+  const authorities = getCACertificates('default');
+  if (trust?.authorities !== authorities) trust = { authorities, context: createSecureContext() };
+  return trust.context;
 }
 
 /**
