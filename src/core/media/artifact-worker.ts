@@ -22,7 +22,8 @@ const MAX_PIXELS_ACROSS = 32_768;
 
 serveTasks(probe);
 
-async function probe({ sizeBytes }: ArtifactProbeTask, read: ReadRange): Promise<ProbedArtifact | null> {
+async function probe({ sizeBytes, head }: ArtifactProbeTask, readRange: ReadRange): Promise<ProbedArtifact | null> {
+  const read = (start: number, end: number) => (end <= head.length ? head.subarray(start, end) : readRange(start, end));
   const source = new CustomSource({ getSize: () => sizeBytes, read });
   const input = new Input({ source, formats: [MP4, QTFF, WEBM, MP3, WAVE, FLAC, OGG, ADTS] });
   try {

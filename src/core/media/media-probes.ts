@@ -67,6 +67,8 @@ export interface ProbedArtifact {
 /** Request to the process that reads artifacts. It asks for the bytes that it needs. */
 export interface ArtifactProbeTask {
   readonly sizeBytes: number;
+  /** The beginning of the file, which has most of what is needed: each other range costs two messages. */
+  readonly head: Uint8Array;
 }
 
 /** Open until the reply. */
@@ -74,6 +76,9 @@ interface OpenFile {
   readonly descriptor: number;
   readonly sizeBytes: number;
 }
+
+/** Sent with the task. */
+const HEAD_BYTES = 64 * 1024;
 
 /** Enough for the longest file on a busy machine. */
 const ARTIFACT_TIMEOUT_MS = 20_000;
@@ -91,13 +96,15 @@ export class ArtifactProbe implements OnModuleDestroy {
    * Reads video in mp4, mov and webm, and audio in mp3, wav, flac, ogg, m4a and aac. `null`: the file is none of them,
    * damaged, longer than a day, or cannot be read in 20 seconds.
    */
-  probe({ descriptor, sizeBytes }: OpenFile): Promise<ProbedArtifact | null> {
+  async probe({ descriptor, sizeBytes }: OpenFile): Promise<ProbedArtifact | null> {
     const readRange: ReadRange = async (start, end) => {
       const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(end, sizeBytes) - start));
       const { bytesRead } = await readFile(descriptor, bytes, 0, bytes.length, start);
       return bytes.subarray(0, bytesRead);
     };
-    return this.processes.run({ sizeBytes } satisfies ArtifactProbeTask, null, { readRange });
+    // An error is that of the range that the process asks for instead.
+    const head = await readRange(0, HEAD_BYTES).catch(() => new Uint8Array());
+    return this.processes.run({ sizeBytes, head } satisfies ArtifactProbeTask, null, { readRange });
   }
 
   onModuleDestroy(): Promise<void> {
