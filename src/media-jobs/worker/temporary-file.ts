@@ -1,4 +1,5 @@
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -22,12 +23,11 @@ export class TemporaryFile {
   /** @throws LocalFileError */
   static async create(): Promise<TemporaryFile> {
     return local(async () => {
-      const directory = await mkdtemp(join(tmpdir(), 'gateway-artifact-'));
-      try {
-        return new TemporaryFile(await open(join(directory, 'file'), 'wx+', 0o600));
-      } finally {
-        await rm(directory, { recursive: true });
-      }
+      const path = join(tmpdir(), `gateway-artifact-${randomUUID()}`);
+      // Never an existing file or link, which others may have put there.
+      const handle = await open(path, 'wx+', 0o600);
+      await unlink(path);
+      return new TemporaryFile(handle);
     });
   }
 
