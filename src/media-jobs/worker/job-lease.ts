@@ -1,13 +1,18 @@
 import type { Clock } from '../../core/time/clock';
 import type { RequestTrace } from '../../core/types/trace';
 import type { JobWorkRepository } from '../job-work.repository';
-import type { JobClaim, JobWakeUp, MediaJob } from '../media-job.types';
+import type { JobClaim, JobWakeUp, MediaJob, PolledJob } from '../media-job.types';
 
 /**
  * When the next step is due, and the version of the row that says so. `null`: the job has ended or belongs to another
  * worker.
  */
-export type NextStep = { readonly inMs: number; readonly version: number } | null;
+export type NextStep = {
+  readonly inMs: number;
+  readonly version: number;
+  /** The job that a provider has accepted in this step: the next one is a poll. */
+  readonly accepted?: PolledJob;
+} | null;
 
 /** A claimed job, until its lease is released or lost. */
 export interface JobLease {

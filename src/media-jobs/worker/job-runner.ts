@@ -6,7 +6,7 @@ import { Metrics } from '../../core/observability/metrics/catalogue';
 import { leaseOwner } from '../../core/scheduling/task-lease';
 import { Tracing } from '../../core/observability/traces/tracing';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
-import { laneOf, needsInputs, poolOf, type JobPool } from '../job-lane';
+import { needsInputs, poolOf, type JobPool } from '../job-lane';
 import { JobRemoval } from '../job-removal';
 import { JobWorkRepository } from '../job-work.repository';
 import type { RequestTrace } from '../../core/types/trace';
@@ -127,7 +127,7 @@ export class JobRunner {
     }
     if (polled instanceof Question) return this.claimAndRun(due, { question: polled, trace });
     this.end('poll', trace, false);
-    if (polled !== null && polled !== 'not-claimed') this.notePoll(due.job, due.lane, polled);
+    if (polled !== null && polled !== 'not-claimed') this.notePoll({ ...due.job, polls: due.job.polls + 1 }, polled);
     return polled;
   }
 
@@ -136,6 +136,7 @@ export class JobRunner {
     const job = await this.work.claim(due, this.owner, this.leaseSeconds);
     if (job === null) {
       begun?.question.stop(new Error('the job has changed'));
+      begun?.trace?.close(this.clock.monotonic(), {}, false);
       return 'not-claimed';
     }
     const keeper = new LeaseKeeper(this.work, job, this.leaseSeconds, this.clock);
@@ -147,7 +148,8 @@ export class JobRunner {
     try {
       const next = await this.step({ job, trace, leaseLost: keeper.lost, stopRequested }, begun?.question);
       if (next === null) await this.removal.discardLateObjects(job);
-      else if (job.handle !== null) this.notePoll({ ...job, handle: job.handle }, laneOf(job), next);
+      else if (next.accepted !== undefined) this.notePoll(next.accepted, next);
+      else if (job.handle !== null) this.notePoll({ ...job, handle: job.handle, polls: job.polls + 1 }, next);
       return next;
     } catch (error) {
       isFailed = true;
@@ -169,12 +171,12 @@ export class JobRunner {
     trace?.close(this.clock.monotonic(), isFailed ? { 'error.type': 'internal_error' } : {}, isFailed);
   }
 
-  /** @param job as it was polled */
-  private notePoll(job: PolledJob, lane: string, { inMs, version }: NonNullable<NextStep>): void {
+  private notePoll(job: PolledJob, { inMs, version }: NonNullable<NextStep>): void {
     const { organizationId, id, kind, model, provider, deploymentId, submissions, polls, traceParent, handle } = job;
     const key = { organizationId, id };
-    const next = { ...key, kind, model, provider, deploymentId, submissions, polls: polls + 1, traceParent, handle };
-    this.upcoming.note({ ...key, version, lane, job: next }, inMs);
+    // Without the prompt and what else the row has.
+    const next = { ...key, kind, model, provider, deploymentId, submissions, polls, traceParent, handle };
+    this.upcoming.note({ ...key, version, lane: deploymentId ?? '', job: next }, inMs);
   }
 
   private step(lease: JobLease, asked?: Question): Promise<NextStep> {
@@ -189,6 +191,7 @@ export class JobRunner {
     const inMs = this.stopping.signal.aborted ? 0 : this.options.repairMs;
     return reschedule(this.work, job, inMs);
   }
+
   private reportRetry({ id }: JobKey, error: unknown): void {
     if (this.stopping.signal.aborted) return;
     const facts = { event: 'job_step_retried', job_id: id, err: error };

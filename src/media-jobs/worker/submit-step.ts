@@ -148,7 +148,7 @@ export class SubmitStep {
     const inMs = pollPauseMs(adapter.capabilities, 0);
     const wakeUp = await this.persistHandle(lease, handle, inMs);
     if (wakeUp === null) await this.cancelAtProvider(lease, target, adapter, handle);
-    return nextStep(wakeUp, inMs);
+    return wakeUp === null ? null : { inMs, version: wakeUp.version, accepted: { ...job, handle } };
   }
 
   /**

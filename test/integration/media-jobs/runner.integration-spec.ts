@@ -81,17 +81,25 @@ describe('job runner', () => {
     beforeEach(() => {
       provider.capabilities = { ...CAPABLE, pollMs: [0, 0] };
       provider.onPoll = () => Promise.resolve(RUNNING);
+      stage.adapters.set('first', provider.adapter);
     });
 
     /** A job that this process has polled once, and its next poll. */
     async function polled() {
-      stage.adapters.set('first', provider.adapter);
       const job = await stage.step(await submitted());
       const poll = stage.runner.takeUpcomingPoll(job.id);
       expect(poll).toMatchObject({ version: job.version, lane: laneOf(job), job: { polls: job.polls } });
       return { job, poll: poll as DuePoll };
     }
     const reread = (job: MediaJob) => requireJob(engine, job.id, job);
+
+    it('follows its submission without reading its row', async () => {
+      const job = await submitted();
+      const poll = stage.runner.takeUpcomingPoll(job.id);
+      expect(poll).toMatchObject({ version: job.version, lane: laneOf(job), job: { polls: 0, handle: job.handle } });
+      expect(await stage.runner.begin(poll as DuePoll)).toEqual({ inMs: 0, version: job.version + 1 });
+      expect(await reread(job)).toMatchObject({ status: 'running', polls: 1, fence: job.fence });
+    });
 
     it('that finds it running is one write, without a claim, and the next one can follow', async () => {
       const { job, poll } = await polled();
@@ -149,6 +157,7 @@ describe('job runner', () => {
       await begin({ options: { claimPollAfterMs: 1 } });
       provider.capabilities = { ...CAPABLE, pollMs: [0, 0] };
       provider.onPoll = () => Promise.resolve(RUNNING);
+      stage.adapters.set('first', provider.adapter);
       const { job, poll } = await polled();
       const answer = Promise.withResolvers<typeof SUCCESS>();
       provider.onPoll = () => answer.promise;
