@@ -1,4 +1,5 @@
-import { filtersOf, isFiltered, requestSearch } from './request-search';
+import { isFiltered } from '../app/search-values';
+import { filtersOf, requestSearch } from './request-search';
 
 const NOW = Date.parse('2026-11-23T14:25:00Z');
 

@@ -83,8 +83,3 @@ export function filtersOf({ range, ...filters }: RequestSearch, nowMs = Date.now
   if (range === undefined) return filters;
   return { ...filters, from: new Date(nowMs - RANGE_HOURS[range] * HOUR_MS).toISOString(), to: undefined };
 }
-
-/** Whether anything is filtered. */
-export function isFiltered(search: RequestSearch): boolean {
-  return Object.values(search).some((value) => value !== undefined);
-}

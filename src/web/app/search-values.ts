@@ -26,3 +26,8 @@ export function dayOf(value: unknown): string | undefined {
     ? value
     : undefined;
 }
+
+/** Whether the address of a list sets any of its filters. */
+export function isFiltered(filters: object): boolean {
+  return Object.values(filters).some((value) => value !== undefined);
+}

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { LedgerEntry, LedgerEntryKind } from '../../../contract/dashboard';
 import { ledgerCsvUrl, ledgerQuery } from '../../api/ledger';
-import { oneOf } from '../../app/search-values';
+import { isFiltered, oneOf } from '../../app/search-values';
 import { useOrganization } from '../../app/use-session';
 import { dayAfter } from '../../format/days';
 import { Amount } from '../../ui/amount';
@@ -55,12 +55,12 @@ export function Ledger() {
   const filters = { kind, from, to: to === undefined ? undefined : dayAfter(to) };
   const ledger = useInfiniteQuery(ledgerQuery(id, filters));
   const change = (changes: BillingSearch): void => void navigate({ search: (current) => ({ ...current, ...changes }) });
-  const clear = (): void => change({ kind: undefined, from: undefined, to: undefined });
-  const isFiltered = kind !== undefined || from !== undefined || to !== undefined;
+  const none = { kind: undefined, from: undefined, to: undefined };
+  const clear = isFiltered({ kind, from, to }) ? (): void => change(none) : undefined;
   return (
     <Card flush>
       <FilterBar
-        onClear={isFiltered ? clear : undefined}
+        onClear={clear}
         actions={
           <ButtonAnchor href={ledgerCsvUrl(id, filters)} download>
             <Download size={14} aria-hidden="true" />
@@ -84,7 +84,7 @@ export function Ledger() {
               rows={pages.flatMap(({ data }) => data)}
               rowKey={(entry) => entry.id}
               columns={COLUMNS}
-              empty={<NoEntries onClear={isFiltered ? clear : undefined} />}
+              empty={<NoEntries onClear={clear} />}
             />
             <ArchivedCharges before={pages[0]?.charges_kept_from ?? null} />
           </>

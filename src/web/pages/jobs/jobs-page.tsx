@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { jobsQuery } from '../../api/jobs';
+import { isFiltered } from '../../app/search-values';
 import { useOrganization } from '../../app/use-session';
 import { dayAfter } from '../../format/days';
 import { Button } from '../../ui/button';
@@ -23,18 +24,17 @@ export function JobsPage() {
   const jobs = useInfiniteQuery(
     jobsQuery(id, { ...others, key_id: key, to: to === undefined ? undefined : dayAfter(to) }),
   );
-  const isFiltered = Object.values(search).some((value) => value !== undefined);
   const change = (changes: JobSearch): void => void navigate({ search: (current) => ({ ...current, ...changes }) });
-  const clear = (): void => void navigate({ search: {} });
+  const clear = isFiltered(search) ? (): void => void navigate({ search: {} }) : undefined;
   return (
     <>
       <PageHeader title="Jobs" description="Videos and music generated in the background, newest first." />
       <Card flush>
-        <JobFilterBar search={search} onChange={change} onClear={isFiltered ? clear : undefined} />
+        <JobFilterBar search={search} onChange={change} onClear={clear} />
         <QueryView query={jobs}>
           {({ pages }) => {
             const rows = pages.flatMap(({ data }) => data);
-            if (rows.length === 0) return isFiltered ? <NoMatch onClear={clear} /> : <NoJobs />;
+            if (rows.length === 0) return clear === undefined ? <NoJobs /> : <NoMatch onClear={clear} />;
             return <JobTable jobs={rows} />;
           }}
         </QueryView>

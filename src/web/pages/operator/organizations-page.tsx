@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { OperatorOrganization, OrganizationStatus } from '../../../contract/dashboard';
 import { operatorOrganizationsQuery } from '../../api/operator';
+import { isFiltered } from '../../app/search-values';
 import { Amount } from '../../ui/amount';
 import { Card } from '../../ui/card';
 import { DataTable, type Column } from '../../ui/data-table';
@@ -46,7 +47,6 @@ export function OrganizationsPage() {
   const search = useSearch({ from: '/signed-in/operator/organizations' });
   const navigate = useNavigate({ from: '/operator/organizations' });
   const query = useInfiniteQuery(operatorOrganizationsQuery(search));
-  const isFiltered = search.search !== undefined || search.status !== undefined;
   return (
     <>
       <PageHeader title="Organizations" description="All customers of this platform, newest first." />
@@ -79,8 +79,8 @@ export function OrganizationsPage() {
               rowKey={({ id }) => id}
               rowLink={({ id }) => ({ to: '/operator/organizations/$org', params: { org: id } })}
               empty={
-                <Empty title={isFiltered ? 'No organization matches' : 'No organizations yet'}>
-                  {isFiltered
+                <Empty title={isFiltered(search) ? 'No organization matches' : 'No organizations yet'}>
+                  {isFiltered(search)
                     ? 'Search for another part of the name, or for all states.'
                     : 'Each customer is an organization. People create one when they register.'}
                 </Empty>

@@ -5,6 +5,7 @@ import { useKeyLabels } from '../../api/keys';
 import { membersQuery } from '../../api/organizations';
 import { auditQuery, type AuditFilter } from '../../api/people';
 import { usePreferences } from '../../app/preferences';
+import { isFiltered } from '../../app/search-values';
 import { useOrganization } from '../../app/use-session';
 import { zoneName } from '../../format/time';
 import { Button } from '../../ui/button';
@@ -28,7 +29,6 @@ export function AuditPage() {
   const query = useInfiniteQuery(auditQuery(id, filter));
   const keyLabel = useKeyLabels(id);
   const { timeZone } = usePreferences();
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   return (
     <>
       <PageHeader
@@ -42,8 +42,8 @@ export function AuditPage() {
           if (entries.length === 0) {
             return (
               <Card>
-                <Empty title={isFiltered ? 'No change matches' : 'No changes yet'}>
-                  {isFiltered && 'Remove a filter to see more.'}
+                <Empty title={isFiltered(filter) ? 'No change matches' : 'No changes yet'}>
+                  {isFiltered(filter) && 'Remove a filter to see more.'}
                 </Empty>
               </Card>
             );
@@ -101,7 +101,7 @@ function AuditToolbar({ filter }: { readonly filter: AuditFilter }) {
       />
       <DayInput label="From (UTC)" value={filter.from} onChange={(from) => set({ from })} />
       <DayInput label="Until (UTC)" value={filter.until} onChange={(until) => set({ until })} />
-      {Object.values(filter).some((value) => value !== undefined) && (
+      {isFiltered(filter) && (
         <Button variant="quiet" onClick={() => void navigate({ search: {}, replace: true })}>
           Remove filters
         </Button>

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { deliveriesQuery } from '../../api/webhooks';
-import { oneOf } from '../../app/search-values';
+import { isFiltered, oneOf } from '../../app/search-values';
 import { useOrganization } from '../../app/use-session';
 import { dayAfter } from '../../format/days';
 import { Button } from '../../ui/button';
@@ -54,22 +54,22 @@ export function WebhooksPage() {
 
 function Deliveries({ onTest }: { readonly onTest: () => void }) {
   const { id } = useOrganization();
-  const { tab: _tab, job, to, ...others } = useSearch({ from: '/signed-in/o/$org/webhooks' });
+  const { tab: _tab, ...filters } = useSearch({ from: '/signed-in/o/$org/webhooks' });
+  const { job, to, ...others } = filters;
   const navigate = useNavigate({ from: '/o/$org/webhooks' });
   const deliveries = useInfiniteQuery(
     deliveriesQuery(id, { ...others, job_id: job, to: to === undefined ? undefined : dayAfter(to) }),
   );
-  const isFiltered = [job, to, ...Object.values(others)].some((value) => value !== undefined);
-  const clear = (): void => void navigate({ search: {} });
+  const clear = isFiltered(filters) ? (): void => void navigate({ search: {} }) : undefined;
   return (
     <Card flush>
-      <DeliveryFilterBar onClear={isFiltered ? clear : undefined} />
+      <DeliveryFilterBar onClear={clear} />
       <QueryView query={deliveries}>
         {({ pages }) => (
           <DeliveryTable
             label="Deliveries"
             deliveries={pages.flatMap(({ data }) => data)}
-            empty={isFiltered ? <NoMatch onClear={clear} /> : <NoDeliveries onTest={onTest} />}
+            empty={clear === undefined ? <NoDeliveries onTest={onTest} /> : <NoMatch onClear={clear} />}
           />
         )}
       </QueryView>
