@@ -3,6 +3,7 @@ import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { DeploymentEntity } from '../core/database/entities/deployment.entity';
 import { ModelEntity } from '../core/database/entities/model.entity';
 import { PriceVersionEntity } from '../core/database/entities/price-version.entity';
+import { lockUntilCommit } from '../core/database/transaction-lock';
 import { uuidV7 } from '../core/types/ids';
 import type { ImportPlan } from './catalog-import';
 import type { Price } from './catalog-model';
@@ -49,7 +50,7 @@ export class CatalogRepository {
 
 /** Blocks other changes of the catalogue until the transaction ends. */
 export async function lockCatalog(manager: EntityManager): Promise<void> {
-  await manager.query(`SELECT pg_advisory_xact_lock(hashtextextended('catalogue import', 0))`);
+  await lockUntilCommit(manager, 'catalogue import');
 }
 
 /** The values of the files with overrides beside them, not yet applied. */

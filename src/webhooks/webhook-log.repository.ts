@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { lockUntilCommit } from '../core/database/transaction-lock';
 import { decodeCursor } from '../core/types/cursor';
 import { type PageRequest, textOfTime } from '../core/types/page';
 import { type AttemptError, type DeliveryState, TEST_EVENT, type WebhookEvent } from './webhook.types';
@@ -119,8 +120,6 @@ const SEND_AGAIN = `
 const INSERT_TEST = `
   INSERT INTO webhook_delivery AS w (id, organization_id, event, url, target_host, next_at, created_at)
   VALUES ($1, $2, '${TEST_EVENT}', $3, $4, clock_timestamp(), clock_timestamp()) RETURNING ${COLUMNS}`;
-/** Serializes the tests of an organization, so that concurrent requests count each other. */
-const LOCK_TESTS = `SELECT pg_advisory_xact_lock(hashtextextended('webhook tests ' || $1, 0))`;
 /** Over `webhook_delivery_organization_index`: the time at which a full window frees a slot. */
 const FULL_FOR = `
   SELECT extract(epoch FROM w.created_at + make_interval(secs => $2) - clock_timestamp())::float8 AS seconds
@@ -188,7 +187,8 @@ export class WebhookLogRepository {
     windowSeconds: number,
     atMost: number,
   ): Promise<number> {
-    await manager.query(LOCK_TESTS, [organizationId]);
+    // Concurrent requests count each other.
+    await lockUntilCommit(manager, `webhook tests ${organizationId}`);
     const values = [organizationId, windowSeconds, atMost - 1];
     const [row] = await manager.query<{ seconds: number }[]>(FULL_FOR, values);
     return row?.seconds ?? 0;

@@ -10,6 +10,7 @@ import {
   PurchaseEntity,
   type PurchaseState,
 } from '../../core/database/entities/purchase.entity';
+import { lockUntilCommit } from '../../core/database/transaction-lock';
 import type { DisputedFact, PaymentEvent, PaymentFact, RefundFact } from './payment-provider';
 import { type KnownReversals, type Purchase, toPurchase } from './purchase';
 
@@ -154,7 +155,7 @@ export async function lockPayment(
   provider: PaymentProviderName,
   paymentReference: string,
 ): Promise<void> {
-  await manager.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${provider}:${paymentReference}`]);
+  await lockUntilCommit(manager, `${provider}:${paymentReference}`);
 }
 
 /** The purchase of an event, locked until the transaction ends, so that its events are processed one at a time. */

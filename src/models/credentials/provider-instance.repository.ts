@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { ProviderInstance } from '../../core/config/provider-instances';
 import { ProviderInstanceEntity } from '../../core/database/entities/provider-instance.entity';
+import { lockUntilCommit } from '../../core/database/transaction-lock';
 import { type ResealSummary, resealTable } from '../../core/secrets/reseal';
 import { SecretBox } from '../../core/secrets/secret-box';
 
@@ -22,7 +23,7 @@ export class ProviderInstanceRepository {
 
   /** The row or its absence, locked until the end of the transaction. */
   async lock(manager: EntityManager, id: string): Promise<ProviderInstanceEntity | null> {
-    await manager.query(`SELECT pg_advisory_xact_lock(hashtextextended('provider instance ' || $1, 0))`, [id]);
+    await lockUntilCommit(manager, `provider instance ${id}`);
     return manager.findOne(ProviderInstanceEntity, { where: { id }, lock: { mode: 'pessimistic_write' } });
   }
 
