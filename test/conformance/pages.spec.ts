@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openapiDocument, operationsOf } from '../harness/openapi-document';
+import { PURCHASE_RANGE } from '../../src/web/format/limits';
+import { nodeAt, openapiDocument, operationsOf } from '../harness/openapi-document';
 
 /** The source of the dashboard's pages against its document, and what no page may contain. */
 const WEB = join(__dirname, '../../src/web');
@@ -59,6 +60,12 @@ describe('the pages', () => {
     });
     expect([tooHigh, rank]).toEqual([[], expect.any(Number)]);
     expect(rank).toBeGreaterThanOrEqual(0);
+  });
+
+  it('offer purchases of the amounts that the API takes', () => {
+    const amount = nodeAt(openapiDocument('dashboard'), '/components/schemas/PurchaseCreation/properties/amount_micro');
+    const { leastMicro: minimum, mostMicro: maximum } = PURCHASE_RANGE;
+    expect(amount?.value).toMatchObject({ minimum, maximum });
   });
 
   it.each([

@@ -128,7 +128,7 @@ describeJourney('billing', () => {
       await amount.fill(outside);
       await page.getByText('Enter an amount').waitFor({ state: 'detached' });
       await page.keyboard.press('Enter');
-      await page.getByText('Enter an amount from $1 to $10,000.').waitFor();
+      await page.getByText('Enter an amount from $1.00 to $10,000.00.').waitFor();
       expect(await amount.getAttribute('aria-invalid')).toBe('true');
     }
     expect(await purchasesOf(member)).toEqual([]);

@@ -1,5 +1,8 @@
 import type { MicroAmount } from './money';
 
+/** What one purchase may be. `pages.spec.ts` of test/conformance compares it with the document. */
+export const PURCHASE_RANGE = { leastMicro: 1_000_000, mostMicro: 10_000_000_000 } as const;
+
 /** The limit that applies when there are several; null is none. */
 export function lowestLimit(limits: ReadonlyArray<MicroAmount | null>): MicroAmount | null {
   const set = limits.filter((limit) => limit !== null);

@@ -5,16 +5,15 @@ import { fieldError } from '../../api/field-error';
 import { newIdempotencyKey } from '../../api/idempotency-key';
 import { useNotice } from '../../app/notices';
 import { useOrganization } from '../../app/use-session';
-import { lowestLimit } from '../../format/limits';
+import { lowestLimit, PURCHASE_RANGE } from '../../format/limits';
 import { formatMicro, parseDollars } from '../../format/money';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ChangeForm, TextField } from '../../ui/form';
 import { useChange } from '../../ui/use-change';
 
-/** What one purchase may be, as in `PurchaseCreation`. */
-const LEAST_MICRO = 1_000_000;
-const MOST_MICRO = 10_000_000_000;
+const { leastMicro, mostMicro } = PURCHASE_RANGE;
+const RANGE = `${formatMicro(leastMicro)} to ${formatMicro(mostMicro)}`;
 const PRESETS = ['10', '25', '50', '100'];
 
 interface Order {
@@ -58,7 +57,7 @@ export function BuyCredit({ allowance, onClose }: BuyCreditProps) {
         <TextField
           name="amount_micro"
           label="Amount in US dollars"
-          hint={`From $1 to $10,000, in whole cents. You can still buy ${formatMicro(left)} now.`}
+          hint={`From ${RANGE}, in whole cents. You can still buy ${formatMicro(left)} now.`}
           required
           inputMode="decimal"
           autoComplete="off"
@@ -81,8 +80,8 @@ function usePurchase(onClose: () => void) {
     change: async ({ amount, idempotencyKey }: Order) => {
       const micro = parseDollars(amount, 2);
       if (micro === null) throw fieldError('amount_micro', 'Enter an amount in whole cents, for example 25 or 12.50.');
-      if (micro < LEAST_MICRO || micro > MOST_MICRO) {
-        throw fieldError('amount_micro', 'Enter an amount from $1 to $10,000.');
+      if (micro < leastMicro || micro > mostMicro) {
+        throw fieldError('amount_micro', `Enter an amount from ${RANGE}.`);
       }
       return unwrap(
         api.POST('/dashboard/api/organizations/{organization_id}/billing/purchases', {
