@@ -1,5 +1,13 @@
 import { chunk, sse, UPSTREAM_ACCENTS } from '../../../../test/conformance/chat-chunks';
-import { FINISH, FIRST, playStream, startStream, TEXT, USAGE } from '../../../../test/conformance/played-stream';
+import {
+  FINISH,
+  FIRST,
+  OUTPUTS,
+  playStream,
+  startStream,
+  TEXT,
+  USAGE,
+} from '../../../../test/conformance/played-stream';
 import { choiceOf, CollectingSink, deltaOf, providerCall } from '../../../../test/conformance/provider-call';
 import type { ProviderCall } from '../../contract/provider-call';
 
@@ -102,6 +110,30 @@ describe('openChatChunks', () => {
       providerCall({ quirks: { trustFinishReason: true } }),
     );
     expect(trusted.stream.progress.finishReason).toBe('stop');
+  });
+
+  it.each(OUTPUTS)('hands over a call that never gets a name at the end, as %s', async (output) => {
+    const nameless = [
+      { index: 0, id: 'a', function: { arguments: '{' } },
+      { index: 0, function: { arguments: '}' } },
+      { index: 1, id: 'b', type: 'custom', custom: { input: 'x' } },
+      { index: 2, id: 'c', function: {} },
+    ].map((call) => chunk({ tool_calls: [call] }));
+    const { sink, stream } = await playStream([sse(FIRST, ...nameless, FINISH, '[DONE]')], undefined, output);
+    const calls = sink.chunks.flatMap((each) => (deltaOf(each)['tool_calls'] ?? []) as ToolCallDelta[]);
+    expect(calls.filter(({ id }) => id !== undefined)).toMatchObject([
+      { index: 0, id: 'a', type: 'function', function: { name: '' } },
+      { index: 1, id: 'b', type: 'custom', custom: { name: '' } },
+    ]);
+    const inputs = calls.map(({ function: called, custom }) => called?.arguments ?? custom?.input ?? '');
+    expect(inputs.filter((input) => input !== '')).toEqual(['{}', 'x']);
+    expect(stream.progress).toMatchObject({ finishReason: 'tool_calls', outputBytes: 3 });
+  });
+
+  it('reports no tool_calls for a call without a name and arguments', async () => {
+    const { sink, stream } = await playStream([sse(TEXT, chunk({ tool_calls: [{ index: 0 }] }), FINISH, '[DONE]')]);
+    expect(sink.output.toString()).not.toContain('tool_calls');
+    expect(stream.progress.finishReason).toBe('stop');
   });
 
   it.each([

@@ -293,6 +293,7 @@ export class ChunkReader {
 
     const delta = this.toDelta(isJsonObject(choice['delta']) ? choice['delta'] : {});
     if (typeof reason === 'string') {
+      this.addHeldCalls(delta);
       if (this.thinkTags !== null) addHeldText(delta, this.thinkTags);
       const annotations = call.quirks.citations === true ? toAnnotations(chunk) : null;
       if (annotations !== null) delta['annotations'] = annotations;
@@ -330,6 +331,14 @@ export class ChunkReader {
       state.generatedBytes += bytes;
     }
     return delta;
+  }
+
+  /** As in a whole reply, a call without a name has an empty one: the client can tell the model that it was wrong. */
+  private addHeldCalls(delta: JsonObject): void {
+    const held = this.toolCalls.held();
+    if (held.length === 0) return;
+    delta['tool_calls'] = [...((delta['tool_calls'] ?? []) as JsonObject[]), ...held];
+    this.state.callsTools = true;
   }
 }
 

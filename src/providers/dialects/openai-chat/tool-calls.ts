@@ -33,6 +33,7 @@ export function normalizeToolCalls(toolCalls: readonly unknown[]): NormalizedToo
 interface OpenCall {
   readonly index: number;
   id: string;
+  kind: GivenCall['kind'];
   /** Arguments that arrived before the name; the first delta must carry the name. */
   heldArguments: string;
   announced: boolean;
@@ -46,8 +47,9 @@ export class ToolCallDeltas {
   private readonly calls: OpenCall[] = [];
   private readonly byUpstreamIndex = new Map<number, OpenCall>();
 
+  /** Whether a call was forwarded. */
   get any(): boolean {
-    return this.calls.length > 0;
+    return this.calls.some(({ announced }) => announced);
   }
 
   /** @returns the deltas to forward; empty while a call has no name yet */
@@ -65,6 +67,13 @@ export class ToolCallDeltas {
     return { calls, bytes };
   }
 
+  /** The calls that have arguments and got no name, each as one delta. */
+  held(): JsonObject[] {
+    return this.calls
+      .filter(({ announced, heldArguments }) => !announced && heldArguments !== '')
+      .map((call) => announce(call, { kind: call.kind, name: '', text: call.heldArguments }));
+  }
+
   private find(delta: JsonObject, name: string): OpenCall {
     const id = typeof delta['id'] === 'string' ? delta['id'] : '';
     const upstreamIndex = typeof delta['index'] === 'number' ? delta['index'] : null;
@@ -78,7 +87,13 @@ export class ToolCallDeltas {
     // A new id together with a name is a new call, even under an index that was used before.
     if (current !== undefined && (id === '' || (name === '' && upstreamIndex !== null))) return current;
 
-    const opened: OpenCall = { index: this.calls.length, id: toCallId(id), heldArguments: '', announced: false };
+    const opened: OpenCall = {
+      index: this.calls.length,
+      id: toCallId(id),
+      kind: 'function',
+      heldArguments: '',
+      announced: false,
+    };
     this.calls.push(opened);
     if (upstreamIndex !== null) this.byUpstreamIndex.set(upstreamIndex, opened);
     return opened;
@@ -88,16 +103,16 @@ export class ToolCallDeltas {
 function forward(call: OpenCall, delta: JsonObject, { kind, name, text }: GivenCall): JsonObject | null {
   if (call.announced) return { index: call.index, ...toCalled({ kind, text }) };
   call.heldArguments += text;
+  call.kind = kind;
   if (name === '') return null;
-  call.announced = true;
   const { index: _index, id: _id, function: _function, custom: _custom, ...extra } = delta;
-  return {
-    ...extra,
-    index: call.index,
-    id: call.id,
-    type: kind,
-    ...toCalled({ kind, name, text: call.heldArguments }),
-  };
+  return { ...extra, ...announce(call, { kind, name, text: call.heldArguments }) };
+}
+
+/** The first delta of a call. */
+function announce(call: OpenCall, given: GivenCall): JsonObject {
+  call.announced = true;
+  return { index: call.index, id: call.id, type: given.kind, ...toCalled(given) };
 }
 
 function readCall(call: JsonObject): GivenCall {
