@@ -1,5 +1,5 @@
 import { sse } from '../../../test/conformance/chat-chunks';
-import { CollectingSink, providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
+import { choiceOf, CollectingSink, providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
 import { ScriptedTransport } from '../../../test/conformance/scripted-transport';
 import type { CompletionRequest } from '../contract/completions';
 import { ProviderError } from '../contract/provider-error';
@@ -151,6 +151,18 @@ describe('a streamed completion', () => {
     expect(ended).toBeUndefined();
     expect(sink.chunks).toHaveLength(1);
     expect([progress.finishReason, progress.outputBytes, progress.usage?.outputText]).toEqual(['stop', 1, 2]);
+  });
+
+  it('ignores further choices than the first', async () => {
+    const other = choice('no', 'length', { index: 1 });
+    const { sink, progress } = await play((upstream) => {
+      upstream
+        .begin()
+        .data(sse(choice('a'), other, choice('b', 'stop'), usage))
+        .end();
+    });
+    expect(sink.chunks.map((each) => choiceOf(each)['text'])).toEqual(['a', 'b']);
+    expect([progress.finishReason, progress.outputBytes]).toEqual(['stop', 2]);
   });
 
   it('fails without a finish reason', async () => {

@@ -19,6 +19,7 @@ import { type ChatStreamState, type EventTranslator, type StreamOutput, Upstream
 import { toUsageVector } from '../kit/usage';
 import { failedGeneration, isFailedFinish, toCreated, toFinishReason, usageOf } from './openai-chat/chat-reply';
 import { checkNoRejectedFields, forwardedFields } from './openai-chat/chat-request';
+import { SingleChoice } from './openai-chat/single-choice';
 
 const CHUNKS: StreamOutput<Buffer> = {
   translatorFor: (call, state) => new CompletionChunkTranslator(call, state),
@@ -144,6 +145,8 @@ const DONE = Buffer.from('[DONE]');
 
 /** Translates the events of a streamed completion into frames for the client, one at a time. */
 class CompletionChunkTranslator implements EventTranslator<Buffer> {
+  private readonly choice = new SingleChoice();
+
   constructor(
     private readonly call: ProviderCall,
     private readonly state: ChatStreamState,
@@ -160,7 +163,7 @@ class CompletionChunkTranslator implements EventTranslator<Buffer> {
     if (chunk['error'] != null) throw mapInBandError(chunk, 'first_token');
     if (!state.started) this.call.trace?.noteModel(chunk['model']);
     this.readUsage(chunk);
-    const choice = firstChoice(chunk);
+    const choice = this.choice.in(chunk);
     // After the finish reason only usage matters.
     if (choice === null || state.finishReason !== null) return null;
     const frame = this.toChunk(chunk, choice);

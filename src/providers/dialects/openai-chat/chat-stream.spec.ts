@@ -136,6 +136,16 @@ describe('openChatChunks', () => {
     expect(stream.progress.finishReason).toBe('stop');
   });
 
+  it.each(OUTPUTS)('ignores further choices than the first, as %s', async (output) => {
+    const other = chunk({ content: 'no' }, { index: 1 });
+    const both = { ...TEXT, choices: [choiceOf(other), choiceOf(TEXT)] };
+    const otherFinish = chunk({}, { index: 1, finish_reason: 'length' });
+    const bytes = sse(FIRST, TEXT, other, both, otherFinish, TEXT, FINISH, USAGE, '[DONE]');
+    const { sink, stream } = await playStream([bytes], undefined, output);
+    expect(sink.text).toBe('HiHiHi');
+    expect(stream.progress).toMatchObject({ finishReason: 'stop', outputBytes: 6, usage: { inputText: 3 } });
+  });
+
   it.each([
     ['twice, the last counts', [{ ...TEXT, usage: { prompt_tokens: 1, completion_tokens: 1 } }, FINISH, USAGE], 3],
     ['in the finish chunk', [TEXT, { ...FINISH, usage: { prompt_tokens: 9, completion_tokens: 1 } }], 9],

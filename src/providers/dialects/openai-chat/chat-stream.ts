@@ -28,6 +28,7 @@ import {
 import { FrameTemplate, TemplateLearner } from './content-template';
 import { fromReasoningDetails } from './reasoning-details';
 import { ReasoningRecorder } from './reasoning-replay';
+import { SingleChoice } from './single-choice';
 import { ThinkTags } from './think-tags';
 import { ToolCallDeltas } from './tool-calls';
 
@@ -249,6 +250,7 @@ export interface ReadChunk {
 
 /** Reads the chunks of one stream in order and keeps its state. */
 export class ChunkReader {
+  private readonly choice = new SingleChoice();
   private readonly toolCalls = new ToolCallDeltas();
   /** For upstreams that write reasoning into the text. */
   private readonly thinkTags: ThinkTags | null;
@@ -284,9 +286,9 @@ export class ChunkReader {
       state.usage = usage;
       state.usageIsFinal = state.finishReason !== null;
     }
-    const choice: unknown = Array.isArray(chunk['choices']) ? chunk['choices'][0] : undefined;
+    const choice = this.choice.in(chunk);
     // After the finish reason only usage matters: the format has exactly one finish reason, and it comes last.
-    if (!isJsonObject(choice) || state.finishReason !== null) return null;
+    if (choice === null || state.finishReason !== null) return null;
     const reason = choice['finish_reason'] || null;
     if (isFailedFinish(reason)) throw failedGeneration();
     if (!isJsonObject(choice['delta']) && typeof reason !== 'string') return null;
