@@ -1,5 +1,5 @@
 import type { operations, ModalityGroup, PaidOperation } from '../../contract/dashboard';
-import { oneOf } from '../app/search-values';
+import { momentOf, oneOf, textOf, uuidOf } from '../app/search-values';
 
 type ListParameters = NonNullable<operations['listRequests']['parameters']['query']>;
 /** What the list and the export take. */
@@ -31,6 +31,10 @@ export const OPERATIONS: readonly PaidOperation[] = [
   'createMusic',
 ];
 
+/** The highest lower bounds that the API takes. */
+export const HIGHEST_COST_MICRO = 1_000_000_000_000;
+export const HIGHEST_DURATION_MS = 2_147_483_647;
+
 /** The filters of the requests page, as in its address. A range stays relative to now; it wins over `from` and `to`. */
 export interface RequestSearch extends RequestFilters {
   readonly range?: RequestRange;
@@ -50,29 +54,20 @@ export function requestSearch(search: Record<string, unknown>): RequestSearch {
     range: oneOf(search.range, RANGES),
     from: momentOf(search.from),
     to: momentOf(search.to),
-    key_id: textOf(search.key_id),
-    model: textOf(search.model),
+    key_id: uuidOf(search.key_id),
+    model: textOf(search.model, 200),
     status: oneOf(search.status, ['success', 'error']),
     modality: oneOf(search.modality, MODALITIES),
     operation: oneOf(search.operation, OPERATIONS),
-    error_code: textOf(search.error_code),
-    provider: textOf(search.provider),
-    min_cost_micro: countOf(search.min_cost_micro),
-    min_total_ms: countOf(search.min_total_ms),
+    error_code: textOf(search.error_code, 64),
+    provider: textOf(search.provider, 100),
+    min_cost_micro: countOf(search.min_cost_micro, HIGHEST_COST_MICRO),
+    min_total_ms: countOf(search.min_total_ms, HIGHEST_DURATION_MS),
   };
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-function momentOf(value: unknown): string | undefined {
-  const text = textOf(value);
-  return text === undefined || Number.isNaN(Date.parse(text)) ? undefined : text;
+function countOf(value: unknown, most: number): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= most ? value : undefined;
 }
 
 const HOUR_MS = 3_600_000;

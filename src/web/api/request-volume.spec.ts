@@ -2,6 +2,7 @@ import { requestVolume } from './request-volume';
 import { requestSearch } from './request-search';
 
 const NOW = Date.parse('2026-11-23T14:25:00Z');
+const KEY = '00000000-0000-7000-8000-000000000001';
 const volume = (search: Record<string, unknown>) => requestVolume(requestSearch(search), NOW);
 
 it('counts thirty days by day and status without a filter', () => {
@@ -49,7 +50,7 @@ it('has nothing to show of a period that is empty or in the future', () => {
 it.each([
   [{ status: 'error' }, { group_by: 'status' }, ['error'], []],
   [{ model: 'a/b' }, { group_by: 'status', model: 'a/b' }, null, []],
-  [{ key_id: 'k', status: 'success' }, { group_by: 'status', key_id: 'k' }, ['success'], []],
+  [{ key_id: KEY, status: 'success' }, { group_by: 'status', key_id: KEY }, ['success'], []],
   [{ modality: 'audio' }, { group_by: 'modality' }, ['speech', 'transcription'], []],
   [{ model: 'a/b', operation: 'createImage' }, { group_by: 'operation', model: 'a/b' }, ['createImage'], []],
   [{ error_code: 'rate_limited', status: 'error' }, { group_by: 'error_code' }, ['rate_limited'], []],
@@ -58,8 +59,8 @@ it.each([
 });
 
 it.each([
-  [{ key_id: 'k', model: 'a/b' }, ['model']],
-  [{ key_id: 'k', operation: 'createImage' }, ['operation']],
+  [{ key_id: KEY, model: 'a/b' }, ['model']],
+  [{ key_id: KEY, operation: 'createImage' }, ['operation']],
   [{ modality: 'image', status: 'error' }, ['status']],
   [{ provider: 'openai', min_cost_micro: 5, min_total_ms: 5 }, ['provider', 'min_cost_micro', 'min_total_ms']],
 ])('names the filters that totals cannot apply in %j', (search, ignored) => {

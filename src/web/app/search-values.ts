@@ -20,11 +20,26 @@ export function uuidOf(value: unknown): string | undefined {
   return typeof value === 'string' && UUID.test(value) ? value : undefined;
 }
 
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const MOMENT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+/** The days of the API, without the last one, because a list takes the day after the last of its range. */
+const [FIRST_DAY, LAST_DAY] = ['2000-01-01', '2199-12-30'];
+
 /** A day, `2026-11-23`. */
 export function dayOf(value: unknown): string | undefined {
-  return typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))
-    ? value
-    : undefined;
+  return typeof value === 'string' && DAY.test(value) && isOfCalendar(value) ? value : undefined;
+}
+
+/** A day, or a time with its zone, `2026-11-23T14:25:00Z`. */
+export function momentOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !MOMENT.test(value) || Number.isNaN(Date.parse(value))) return undefined;
+  return isOfCalendar(value.slice(0, 10)) ? value : undefined;
+}
+
+/** `Date` reads 30 February as 2 March. */
+function isOfCalendar(day: string): boolean {
+  if (day < FIRST_DAY || day > LAST_DAY) return false;
+  return new Date(day).toJSON()?.startsWith(day) === true;
 }
 
 /** Whether the address of a list sets any of its filters. */

@@ -2,7 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useId } from 'react';
 import { useKeyOptions } from '../../api/keys';
-import { MODALITIES, OPERATIONS, requestSearch, type RequestSearch } from '../../api/request-search';
+import {
+  HIGHEST_COST_MICRO,
+  HIGHEST_DURATION_MS,
+  MODALITIES,
+  OPERATIONS,
+  requestSearch,
+  type RequestSearch,
+} from '../../api/request-search';
 import { usageSeriesQuery } from '../../api/usage';
 import { isFiltered } from '../../app/search-values';
 import { useOrganization } from '../../app/use-session';
@@ -30,9 +37,6 @@ const ERROR_CODES = [
   'stream_interrupted',
   'internal_error',
 ];
-
-const HIGHEST_COST_MICRO = 1_000_000_000_000;
-const HIGHEST_DURATION_MS = 2_147_483_647;
 
 function atMost(highest: number, value: number | null): number | null {
   return value !== null && value <= highest ? value : null;
