@@ -104,6 +104,45 @@ describeJourney('forms', () => {
     await user.close();
   });
 
+  it('do not hide what is said meanwhile', async () => {
+    const owner = await gateway.dashboardUser({ role: 'owner' });
+    const key = await owner.call(owner.path('/keys'), { body: { name: 'leaked' } });
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    await page.goto(`/dashboard/o/${owner.organizationId}/keys/${key.json.api_key.id}`);
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    let answer: () => void = () => undefined;
+    await page.route(/\/revoke$/, async (route) => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      await route.fulfill({ status: 503, json: { error: { code: 'service_unavailable', message: 'Busy.' } } });
+    });
+    user.expectFailure(/^POST .*\/revoke 503$/);
+    const asked = page.waitForRequest(/\/revoke$/);
+    await page.getByRole('button', { name: 'Revoke key' }).click();
+    await asked;
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Replace', exact: true }).click();
+    const form = page.getByRole('dialog', { name: 'Replace “leaked”' });
+    await form.waitFor();
+    answer();
+    const notice = page.getByText('A change failed: Busy.');
+    await notice.waitFor();
+    const isOnTop = (): Promise<boolean> =>
+      notice.evaluate((element: HTMLElement) => {
+        // It takes no clicks, and a point is never of an element that takes none.
+        element.style.pointerEvents = 'auto';
+        const { left, top, width, height } = element.getBoundingClientRect();
+        return document.elementFromPoint(left + width / 2, top + height / 2) === element;
+      });
+    expect(await isOnTop()).toBe(true);
+    // What is outside of a modal is not announced.
+    expect(await form.getByText('A change failed: Busy.').count()).toBe(1);
+    await form.getByRole('button', { name: 'Cancel' }).click();
+    await form.waitFor({ state: 'detached' });
+    expect(await isOnTop()).toBe(true);
+    await user.close();
+  });
+
   it('that order credit offer no way back that the payment page would undo', async () => {
     const owner = await gateway.dashboardUser({ role: 'owner' });
     const user = await BrowserUser.signedIn(gateway, owner);

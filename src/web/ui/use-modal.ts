@@ -1,4 +1,22 @@
-import { useEffect, useRef, type RefObject } from 'react';
+import { useEffect, useRef, useSyncExternalStore, type RefObject } from 'react';
+
+let open: readonly HTMLDialogElement[] = [];
+const listeners = new Set<() => void>();
+
+function setOpen(next: readonly HTMLDialogElement[]): void {
+  open = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The modal above all others; null without any. The rest of the page is drawn below it, and not announced. */
+export function useTopModal(): HTMLDialogElement | null {
+  return useSyncExternalStore(subscribe, () => open.at(-1) ?? null);
+}
 
 /**
  * Opens the native element as a modal while it is mounted. It keeps the focus inside; on unmounting the focus returns
@@ -17,7 +35,9 @@ export function useModal(
       dialog.showModal();
       chosen.current?.(dialog)?.focus();
     }
+    if (dialog !== null) setOpen([...open, dialog]);
     return () => {
+      setOpen(open.filter((each) => each !== dialog));
       dialog?.close();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
     };
