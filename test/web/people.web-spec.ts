@@ -73,6 +73,36 @@ describeJourney('the people of an organization', () => {
     await user.close();
   });
 
+  it('keeps a name that is being typed when another member renames the organization, and shows theirs before', async () => {
+    const owner = await gateway.dashboardUser();
+    const colleague = await colleagueOf(owner, 'admin');
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    await page.clock.install();
+    await page.goto(`/dashboard/o/${owner.organizationId}/settings`);
+    const field = page.getByLabel('Name', { exact: true });
+    const renameElsewhere = async (name: string): Promise<void> => {
+      expect((await colleague.call(colleague.path(''), { method: 'PATCH', body: { name } })).status).toBe(200);
+      // What was loaded is old enough to be loaded again when the tab is shown.
+      await page.clock.fastForward(61_000);
+      await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+      await page.getByRole('button', { name: 'Leave organization' }).click();
+      const dialog = page.getByRole('dialog', { name: `Leave ${name}?` });
+      await dialog.waitFor();
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+    };
+    await field.waitFor();
+    await renameElsewhere('Theirs');
+    expect(await field.inputValue()).toBe('Theirs');
+    await field.press('End');
+    await field.pressSequentially(' and mine');
+    await renameElsewhere('Theirs again');
+    expect(await field.inputValue()).toBe('Theirs and mine');
+    await page.getByRole('button', { name: 'Save name' }).click();
+    await page.getByText('Name saved').waitFor();
+    await user.close();
+  });
+
   it('shows each role the pages and actions it has, and keeps hidden pages empty', async () => {
     const owner = await gateway.dashboardUser();
     const pages: Record<string, { readonly hidden: readonly string[]; readonly invites: boolean }> = {

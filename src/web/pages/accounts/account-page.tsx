@@ -7,6 +7,7 @@ import { Card } from '../../ui/card';
 import { ChangeForm, TextField } from '../../ui/form';
 import { PageHeader } from '../../ui/page-header';
 import { useChange } from '../../ui/use-change';
+import { useTypedText } from '../../ui/use-typed-text';
 import { PasswordCard } from './password-card';
 import { PreferencesCard } from './preferences-card';
 import { SessionsCard } from './sessions-card';
@@ -19,7 +20,7 @@ export function AccountPage() {
       <PageHeader title="Account" description={`Signed in as ${user.email}`} />
       <div className="grid gap-4 lg:grid-cols-2">
         <div className="space-y-4">
-          <NameCard key={user.name} user={user} />
+          <NameCard user={user} />
           <PreferencesCard />
         </div>
         <PasswordCard email={user.email} />
@@ -31,6 +32,7 @@ export function AccountPage() {
 
 function NameCard({ user }: { readonly user: CurrentUser }) {
   const notice = useNotice();
+  const { text, type } = useTypedText(user.name);
   const rename = useChange({
     change: (name: string) => unwrap(api.PATCH('/dashboard/api/me', { body: { name } })),
     invalidates: [currentUserQuery.queryKey, ['organization']],
@@ -51,7 +53,8 @@ function NameCard({ user }: { readonly user: CurrentUser }) {
           required
           maxLength={200}
           autoComplete="name"
-          defaultValue={user.name}
+          value={text}
+          onChange={(event) => type(event.currentTarget.value)}
         />
       </ChangeForm>
     </Card>

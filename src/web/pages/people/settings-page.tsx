@@ -18,6 +18,7 @@ import { Moment } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
 import { useChange } from '../../ui/use-change';
+import { useTypedText } from '../../ui/use-typed-text';
 
 /** Name, limits and identity of an organization, and leaving it. */
 export function SettingsPage() {
@@ -31,7 +32,7 @@ export function SettingsPage() {
           <div className="grid max-w-5xl gap-4 lg:grid-cols-2">
             <Card title="Organization">
               <div className="space-y-5">
-                {may('admin') && <NameForm key={organization.name} organization={organization} />}
+                {may('admin') && <NameForm organization={organization} />}
                 <Facts
                   facts={[
                     ['Name', may('admin') ? null : organization.name],
@@ -82,6 +83,7 @@ function limitsOf(organization: Organization): ReadonlyArray<readonly [string, s
 
 function NameForm({ organization: { id, name } }: { readonly organization: Organization }) {
   const notice = useNotice();
+  const { text, type } = useTypedText(name);
   const rename = useChange({
     change: (next: string) =>
       unwrap(
@@ -101,7 +103,15 @@ function NameForm({ organization: { id, name } }: { readonly organization: Organ
       error={rename.error}
       onSubmit={({ name: next = '' }) => rename.run(next)}
     >
-      <TextField name="name" label="Name" required maxLength={200} autoComplete="off" defaultValue={name} />
+      <TextField
+        name="name"
+        label="Name"
+        required
+        maxLength={200}
+        autoComplete="off"
+        value={text}
+        onChange={(event) => type(event.currentTarget.value)}
+      />
     </ChangeForm>
   );
 }
