@@ -31,7 +31,9 @@ export class JobReplies {
     if (!this.objects.isConfigured) return [];
     const artifacts = await this.jobs.findArtifacts(job);
     return Promise.all(
-      artifacts.map(async (artifact) => toArtifactReply(artifact, await this.objects.sign(artifact.storageKey))),
+      artifacts.map(async (artifact) =>
+        toArtifactReply(artifact, await this.objects.sign(artifact.storageKey, artifact.keptUntil)),
+      ),
     );
   }
 }

@@ -18,7 +18,7 @@ const FIND = `
 
 /** Excludes results past their retention, whether or not they have been swept. */
 const FIND_ARTIFACTS = `
-  SELECT a.* FROM media_artifact a JOIN stored_object o ON o.key = a.storage_key AND o.delete_at > now()
+  SELECT a.*, o.delete_at FROM media_artifact a JOIN stored_object o ON o.key = a.storage_key AND o.delete_at > now()
    WHERE a.organization_id = $1 AND a.job_id = $2 ORDER BY a.position`;
 
 /** A live lease means that a worker holds the job, which schedules the next step itself. */

@@ -54,6 +54,8 @@ export interface MediaArtifactRow {
   readonly height: number | null;
   readonly duration_seconds: number;
   readonly storage_key: string;
+  /** Of its stored object. */
+  readonly delete_at: Date;
 }
 
 export function toMediaJob(row: MediaJobRow): MediaJob {
@@ -109,5 +111,6 @@ export function toMediaArtifact(row: MediaArtifactRow): MediaArtifact {
     height: row.height,
     durationSeconds: row.duration_seconds,
     storageKey: row.storage_key,
+    keptUntil: row.delete_at,
   };
 }

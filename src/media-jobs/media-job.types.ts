@@ -159,6 +159,8 @@ export interface NewArtifact {
 
 export interface MediaArtifact extends NewArtifact {
   readonly id: string;
+  /** The end of its retention. */
+  readonly keptUntil: Date;
 }
 
 /** How a job ends. */

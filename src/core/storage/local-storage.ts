@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../time/clock';
 import { openFile, removeAbandonedDrafts, removeFile, writeFileWhole } from './local-files';
 import { isObjectKey, requireObjectKey, requireStoredKey } from './object-key';
-import type { ObjectStorage, SignedUrl } from './object-storage';
+import { type ObjectStorage, type SignedUrl, validForSeconds } from './object-storage';
 import { storageUnavailable } from './storage-failure';
 import { UrlSignature } from './url-signature';
 
@@ -64,8 +64,9 @@ export class LocalStorage implements ObjectStorage {
     return (await openFile(this.pathOf(key)))?.createReadStream({ signal }) ?? null;
   }
 
-  async sign(key: string): Promise<SignedUrl> {
-    const expires = Math.floor(this.clock.now() / 1_000) + this.options.signedUrlTtlSeconds;
+  async sign(key: string, keptUntil?: Date): Promise<SignedUrl> {
+    const nowSeconds = Math.floor(this.clock.now() / 1_000);
+    const expires = nowSeconds + validForSeconds(this.options.signedUrlTtlSeconds, nowSeconds, keptUntil);
     const signature = this.signature.sign(requireObjectKey(key), expires);
     const url = `${this.options.baseUrl()}${OBJECTS_PATH}${key}?expires=${expires}&signature=${signature}`;
     return { url, expiresAt: new Date(expires * 1_000) };

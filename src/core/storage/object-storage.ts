@@ -8,6 +8,12 @@ export interface SignedUrl {
   readonly expiresAt: Date;
 }
 
+/** How long a URL signed now is valid; at least one second, the least that a bucket signs. */
+export function validForSeconds(ttlSeconds: number, nowSeconds: number, keptUntil?: Date): number {
+  if (keptUntil === undefined) return ttlSeconds;
+  return Math.max(1, Math.min(ttlSeconds, Math.floor(keptUntil.getTime() / 1_000) - nowSeconds));
+}
+
 /**
  * Stores objects under keys of `object-key.ts`, which determine content type and download name. Modules with outputs
  * use `StoredObjects`; this interface has no rows or retention.
@@ -33,11 +39,11 @@ export interface ObjectStorage {
   open(key: string, signal: AbortSignal): Promise<Readable | null>;
 
   /**
-   * A URL that allows GET without a key until it expires (`SIGNED_URL_TTL_SECONDS`). Does not check that the object
-   * exists.
+   * A URL that allows GET without a key until it expires: after `SIGNED_URL_TTL_SECONDS`, and not after `keptUntil`.
+   * Does not check that the object exists.
    * @throws GatewayError `service_unavailable`.
    */
-  sign(key: string): Promise<SignedUrl>;
+  sign(key: string, keptUntil?: Date): Promise<SignedUrl>;
 
   /** The key of a URL made by `sign`, expired or not; `null` for any other. */
   keyOf(url: string): string | null;

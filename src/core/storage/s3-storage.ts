@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import type { Clock } from '../time/clock';
 import { contentTypeOf, headOf, isObjectKey, KEY_SEGMENTS, requireStoredKey } from './object-key';
-import type { ObjectStorage, SignedUrl } from './object-storage';
+import { type ObjectStorage, type SignedUrl, validForSeconds } from './object-storage';
 import { storageUnavailable } from './storage-failure';
 
 /** Small enough for the timeout on a slow connection; S3 requires at least 5 MiB. */
@@ -109,10 +109,11 @@ export class S3Storage implements ObjectStorage {
     return (await this.client.send(command, { abortSignal })).Body;
   }
 
-  async sign(key: string): Promise<SignedUrl> {
+  async sign(key: string, keptUntil?: Date): Promise<SignedUrl> {
     const { contentType, fileName } = headOf(key);
-    const signingDate = new Date(Math.floor(this.clock.now() / 1_000) * 1_000);
-    const expiresIn = this.options.signedUrlTtlSeconds;
+    const nowSeconds = Math.floor(this.clock.now() / 1_000);
+    const signingDate = new Date(nowSeconds * 1_000);
+    const expiresIn = validForSeconds(this.options.signedUrlTtlSeconds, nowSeconds, keptUntil);
     const command = new this.sdk.GetObjectCommand({
       Bucket: this.options.bucket,
       Key: key,

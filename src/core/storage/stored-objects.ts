@@ -83,8 +83,8 @@ export class StoredObjects {
   }
 
   /** A fresh URL, without an existence check. @throws GatewayError `not_configured`, `service_unavailable`. */
-  sign(key: string): Promise<SignedUrl> {
-    return this.counted('sign', this.requireStorage().sign(key));
+  sign(key: string, keptUntil?: Date): Promise<SignedUrl> {
+    return this.counted('sign', this.requireStorage().sign(key, keptUntil));
   }
 
   /** The key of a URL signed here, expired or not; `null` for any other. */

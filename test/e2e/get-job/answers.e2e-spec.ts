@@ -114,6 +114,20 @@ describe('the results of a succeeded job', () => {
     expect(fetched.headers.get('content-type')).toBe('video/mp4');
   });
 
+  it('have URLs that end with the retention of the result', async () => {
+    const customer = await served.gateway.customer();
+    const id = await served.submitted({}, customer);
+    await served.succeed(id);
+    const [stored] = await served.gateway.rows<{ delete_at: Date }>(
+      `UPDATE stored_object SET delete_at = now() + interval '10 minutes' WHERE organization_id = $1 RETURNING delete_at`,
+      [customer.organizationId],
+    );
+    const [artifact] = (await served.getJob(id, customer)).json.artifacts;
+    const endMs = stored?.delete_at.getTime() ?? 0;
+    expect(Date.parse(artifact.expires_at as string)).toBe(Math.floor(endMs / 1_000) * 1_000);
+    expect((await fetch(artifact.url as string)).status).toBe(200);
+  });
+
   it('are absent after they expire, while the job remains', async () => {
     const customer = await served.gateway.customer();
     const id = await served.submitted({}, customer);

@@ -79,7 +79,9 @@ describe('ending a job', () => {
         retention,
       );
     await objects('1 minute');
-    expect(await engine.jobs.findArtifacts(job)).toEqual([{ ...ARTIFACT, id: expect.any(String) }]);
+    expect(await engine.jobs.findArtifacts(job)).toEqual([
+      { ...ARTIFACT, id: expect.any(String), keptUntil: expect.any(Date) },
+    ]);
     await objects('-1 second');
     expect(await engine.jobs.findArtifacts(job)).toEqual([]);
     expect(await eventsOf(job)).toEqual(['job.completed']);

@@ -96,6 +96,7 @@ describe('polling a submitted job', () => {
     expect(await artifactsOf(job)).toEqual([
       {
         id: expect.any(String),
+        keptUntil: expect.any(Date),
         type: 'video',
         contentType: 'video/mp4',
         sizeBytes: video.length,

@@ -182,6 +182,19 @@ describe.each([
     ).toEqual([null, null, null]);
   });
 
+  it('have addresses that end with the objects themselves', async () => {
+    const key = newKey();
+    await storage.put(key, Buffer.from('x'));
+    const keptUntil = new Date(clock.now() - 60_000);
+    clock.offsetMs = -120_000;
+    const { url, expiresAt } = await storage.sign(key, keptUntil);
+    clock.offsetMs = 0;
+    expect(expiresAt.getTime()).toBe(Math.floor(keptUntil.getTime() / 1_000) * 1_000);
+    const late = await fetch(url);
+    await late.arrayBuffer();
+    expect(late.status).toBe(s3 ? 403 : 404);
+  });
+
   it('have addresses that work for an hour', async () => {
     const before = Math.floor(clock.now() / 1_000) * 1_000;
     const { expiresAt } = await storage.sign(newKey());
