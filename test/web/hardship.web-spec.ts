@@ -166,6 +166,27 @@ describeJourney('the pages in hardship', () => {
     await user.close();
   });
 
+  it('close the navigation and the search when the reader goes back or forward', async () => {
+    const { user, page } = await visit();
+    await page.goto('/dashboard/account');
+    await page.getByRole('link', { name: 'Models', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+    const search = page.getByRole('dialog', { name: 'Search' });
+    await page.keyboard.press('Control+k');
+    await search.waitFor();
+    await page.goBack();
+    await search.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor();
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.getByRole('button', { name: 'Pages', exact: true }).click();
+    const drawer = page.getByRole('dialog', { name: 'Pages' });
+    await drawer.waitFor();
+    await page.goForward();
+    await drawer.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+    await user.close();
+  });
+
   it('leave out of an address what no page knows', async () => {
     const { user, page } = await visit();
     await page.goto(at('/keys?show=everything&order=best'));

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useParams } from '@tanstack/react-router';
-import { lazy, Suspense, useState, type ReactNode } from 'react';
+import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react';
 import { balanceQuery } from '../api/billing';
 import { Amount } from '../ui/amount';
 import { Button, ButtonLink } from '../ui/button';
@@ -25,6 +25,15 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const groups = navigationFor(user, organizationId);
   const [drawerOpen, setDrawerOpen] = useState(false);
   const { opened, open, close } = useShortcuts(groups, organizationId);
+  useEffect(() => {
+    const closeAll = (): void => {
+      setDrawerOpen(false);
+      close();
+    };
+    // Back and Forward change the page below.
+    window.addEventListener('popstate', closeAll);
+    return () => window.removeEventListener('popstate', closeAll);
+  }, [close]);
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[14.5rem_1fr]">
       <aside className="sticky top-0 hidden h-dvh overflow-y-auto border-e bg-surface lg:block">

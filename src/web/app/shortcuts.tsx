@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { Dialog } from '../ui/dialog';
 import { linkTo, type NavigationGroup } from './navigation';
 import { preferences } from './preferences';
@@ -40,7 +40,8 @@ export function useShortcuts(groups: readonly NavigationGroup[], organizationId:
     window.addEventListener('keydown', onKeyDown);
     return () => window.removeEventListener('keydown', onKeyDown);
   }, [groups, organizationId, navigate]);
-  return { opened, open: setOpened, close: () => setOpened(null) };
+  const close = useCallback(() => setOpened(null), []);
+  return { opened, open: setOpened, close };
 }
 
 /** In fields and dialogs, letters are text. */
