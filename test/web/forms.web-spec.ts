@@ -80,6 +80,42 @@ describeJourney('forms', () => {
     await user.close();
   });
 
+  it('that show a new key stay open when the reader goes back', async () => {
+    const owner = await gateway.dashboardUser({ role: 'owner' });
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    const goBack = (): Promise<unknown> =>
+      page.evaluate(() => {
+        const left = new Promise((resolve) => {
+          addEventListener('popstate', () => requestAnimationFrame(() => requestAnimationFrame(resolve)), {
+            once: true,
+          });
+        });
+        history.back();
+        return left;
+      });
+    await page.goto(`/dashboard/o/${owner.organizationId}/members`);
+    await page.getByRole('link', { name: 'API keys', exact: true }).click();
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('seen once');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    await page.locator('[data-secret]').waitFor();
+    await goBack();
+    expect(await page.locator('[data-secret]').count()).toBe(1);
+    await page.getByRole('button', { name: 'I have copied the key' }).click();
+    await page.getByRole('link', { name: 'seen once' }).click();
+    await page.getByRole('button', { name: 'Replace', exact: true }).click();
+    await page.getByRole('button', { name: 'Replace key' }).click();
+    await page.locator('[data-secret]').waitFor();
+    await goBack();
+    expect(await page.locator('[data-secret]').count()).toBe(1);
+    await page.getByRole('button', { name: 'I have copied the key' }).click();
+    await page.getByRole('heading', { level: 1, name: 'seen once' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'seen once' }).waitFor();
+    await user.close();
+  });
+
   it('say that a change failed after they were closed', async () => {
     const owner = await gateway.dashboardUser({ role: 'owner' });
     const key = await owner.call(owner.path('/keys'), { body: { name: 'leaked' } });

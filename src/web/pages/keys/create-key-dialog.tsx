@@ -4,6 +4,7 @@ import { api, unwrap } from '../../api/client';
 import { isApiError } from '../../api/errors';
 import { keysKey } from '../../api/keys';
 import { useOrganization } from '../../app/use-session';
+import { useStay } from '../../app/use-stay';
 import { Banner } from '../../ui/banner';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
@@ -29,6 +30,7 @@ export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
     },
     invalidates: [keysKey(id)],
   });
+  useStay(create.pending || secret !== undefined);
   if (secret !== undefined) {
     return (
       <Dialog title="Your new API key" onClose={onClose} wide modalOnly>

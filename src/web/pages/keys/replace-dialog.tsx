@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { ApiKey } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { keysKey } from '../../api/keys';
+import { useStay } from '../../app/use-stay';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ChangeForm, SelectField } from '../../ui/form';
@@ -40,10 +41,11 @@ export function ReplaceDialog({ apiKey, onClose }: ReplaceDialogProps) {
     },
     invalidates: [keysKey(org)],
   });
+  useStay(replace.pending || issued !== undefined);
   if (issued !== undefined) {
     const finish = (): void => {
       onClose();
-      void navigate({ to: '/o/$org/keys/$key', params: { org, key: issued.id } });
+      void navigate({ to: '/o/$org/keys/$key', params: { org, key: issued.id }, ignoreBlocker: true });
     };
     return (
       <Dialog title="Your new API key" onClose={finish} wide modalOnly>
