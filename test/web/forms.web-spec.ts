@@ -1,4 +1,5 @@
 import type { Locator } from 'playwright-core';
+import { SessionService } from '../../src/dashboard/accounts/session.service';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import { findFreePort } from '../harness/child-process';
 import { TestGateway } from '../harness/gateway';
@@ -113,6 +114,34 @@ describeJourney('forms', () => {
     await page.getByRole('heading', { level: 1, name: 'seen once' }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'seen once' }).waitFor();
+    await user.close();
+  });
+
+  it('take the second click of a double click for the row of the first, not for the one that moved up', async () => {
+    const owner = await gateway.dashboardUser();
+    const sessions = gateway.app.get(SessionService, { strict: false });
+    for (const userAgent of ['one', 'two', 'three']) {
+      await sessions.create(owner.userId, { address: '127.0.0.1', userAgent });
+    }
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    const ended: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'DELETE') ended.push(request.url());
+    });
+    await page.goto('/dashboard/account');
+    const buttons = page.getByRole('button', { name: /^End session/ });
+    await buttons.nth(2).waitFor();
+    await buttons.first().scrollIntoViewIfNeeded();
+    const { x, y, width, height } = (await buttons.first().boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    await page.mouse.click(x + width / 2, y + height / 2);
+    await buttons.nth(2).waitFor({ state: 'detached' });
+    await page.locator('[aria-busy]').waitFor({ state: 'detached' });
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    await page.reload();
+    await buttons.first().waitFor();
+    expect(ended).toHaveLength(1);
     await user.close();
   });
 

@@ -1,5 +1,5 @@
 import { createLink } from '@tanstack/react-router';
-import type { AnchorHTMLAttributes, ButtonHTMLAttributes, Ref } from 'react';
+import type { AnchorHTMLAttributes, ButtonHTMLAttributes, MouseEvent, MouseEventHandler, Ref } from 'react';
 
 type Variant = 'primary' | 'secondary' | 'quiet' | 'danger';
 
@@ -24,29 +24,34 @@ interface Look {
 }
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
-  /** Shows that the action runs, and ignores further clicks. */
+  /**
+   * For a button that changes something: whether the change runs. Further clicks are ignored then, and so is the second
+   * one of a double click after it, which may meet another row.
+   */
   readonly pending?: boolean;
   readonly ref?: Ref<HTMLButtonElement>;
 }
 
-export function Button({
-  variant = 'secondary',
-  small = false,
-  pending = false,
-  className,
-  onClick,
-  ...rest
-}: ButtonProps) {
+export function Button({ variant = 'secondary', small = false, pending, className, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
       aria-disabled={pending || undefined}
       aria-busy={pending || undefined}
-      onClick={pending ? (event) => event.preventDefault() : onClick}
+      onClick={pending === undefined ? onClick : (event) => clickOnce(event, pending, onClick)}
       className={classesOf(variant, small, className)}
     />
   );
+}
+
+function clickOnce(
+  event: MouseEvent<HTMLButtonElement>,
+  pending: boolean,
+  onClick: MouseEventHandler<HTMLButtonElement> | undefined,
+): void {
+  if (pending) event.preventDefault();
+  else if (event.detail <= 1) onClick?.(event);
 }
 
 interface AnchorProps extends AnchorHTMLAttributes<HTMLAnchorElement>, Look {
