@@ -89,4 +89,17 @@ describeJourney('inspection by operators', () => {
     const busiest = user.page.getByRole('region', { name: 'Busiest organizations' });
     await busiest.getByTitle(`${3 * ANSWER_MICRO} micro-dollars`, { exact: true }).waitFor();
   });
+
+  it('says of a list that is empty because of its filters that they are the reason', async () => {
+    const { page } = user;
+    await page.goto('/dashboard/operator/credentials?search=absent');
+    await page.getByText('No credential matches').waitFor();
+    await page.goto('/dashboard/operator/providers?show=failing&search=absent');
+    await page.getByText('No failing deployment matches').waitFor();
+    await page.goto('/dashboard/operator/audit?from=2001-01-01&to=2001-01-02');
+    await page.getByText('No change matches these filters').waitFor();
+    await page.getByRole('button', { name: 'Show all changes' }).click();
+    await page.getByText('No change matches these filters').waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).toBe('');
+  });
 });

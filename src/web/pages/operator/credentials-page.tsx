@@ -59,9 +59,13 @@ export function CredentialsPage() {
               rows={credentials.filter((credential) => matches(credential, search))}
               rowKey={({ name }) => name}
               empty={
-                <Empty title="No credential has a value">
-                  Choose “all” to see which ones the providers of this build read, and set one.
-                </Empty>
+                search.search === undefined ? (
+                  <Empty title="No credential has a value">
+                    Choose “all” to see which ones the providers of this build read, and set one.
+                  </Empty>
+                ) : (
+                  <Empty title="No credential matches">Search for another part of the name.</Empty>
+                )
               }
             />
           )}

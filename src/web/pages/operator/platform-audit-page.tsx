@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { operatorOrganizationQuery, platformAuditQuery } from '../../api/operator';
+import { isFiltered } from '../../app/search-values';
 import { Button } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { DayInput } from '../../ui/day-range';
@@ -51,9 +52,13 @@ export function PlatformAuditPage() {
         <ListView query={query}>
           {(entries) =>
             entries.length === 0 ? (
-              <Empty title="No changes">
-                Every change appears here with who made it. Choose other filters to see earlier ones.
-              </Empty>
+              <NoChanges
+                onClear={
+                  isFiltered({ action, actor, from, to })
+                    ? () => void navigate({ search: { organization } })
+                    : undefined
+                }
+              />
             ) : (
               <>
                 <p className="flex justify-between border-b px-4 py-2 font-medium text-muted sm:px-5">
@@ -94,5 +99,16 @@ function Filter({ children, onRemove }: FilterProps) {
       <X size={14} aria-hidden="true" />
       <span className="sr-only">Remove this filter</span>
     </Button>
+  );
+}
+
+function NoChanges({ onClear }: { readonly onClear: (() => void) | undefined }) {
+  if (onClear === undefined) {
+    return <Empty title="No changes yet">Every change appears here with who made it.</Empty>;
+  }
+  return (
+    <Empty title="No change matches these filters">
+      <Button onClick={onClear}>Show all changes</Button>
+    </Empty>
   );
 }

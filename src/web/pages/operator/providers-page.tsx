@@ -74,19 +74,7 @@ function Providers({ providers, search, onReset }: ProvidersProps) {
   if (shown.length === 0) {
     return (
       <Card>
-        <Empty title={search.show === 'failing' ? 'No deployment fails' : 'No provider matches'}>
-          {search.show === 'failing' ? (
-            'All breakers are closed, and no call has failed lately.'
-          ) : (
-            <>
-              Providers appear once they have their{' '}
-              <Link to="/operator/credentials" className="link">
-                credentials
-              </Link>
-              . Choose “all” to see the others.
-            </>
-          )}
-        </Empty>
+        <NoProviders search={search} />
       </Card>
     );
   }
@@ -96,6 +84,28 @@ function Providers({ providers, search, onReset }: ProvidersProps) {
         <Provider key={provider.id} provider={provider} upstreamNames={upstreamNames} onReset={onReset} />
       ))}
     </div>
+  );
+}
+
+function NoProviders({ search: { show, search } }: Pick<ProvidersProps, 'search'>) {
+  if (search !== undefined) {
+    return (
+      <Empty title={show === 'failing' ? 'No failing deployment matches' : 'No provider matches'}>
+        Search for another part of the name{show !== 'all' && ', or choose “all”'}.
+      </Empty>
+    );
+  }
+  if (show === 'failing') {
+    return <Empty title="No deployment fails">All breakers are closed, and no call has failed lately.</Empty>;
+  }
+  return (
+    <Empty title="No provider is configured">
+      Providers appear once they have their{' '}
+      <Link to="/operator/credentials" className="link">
+        credentials
+      </Link>
+      . Choose “all” to see the others.
+    </Empty>
   );
 }
 
