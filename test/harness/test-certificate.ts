@@ -37,7 +37,9 @@ export function trust({ certificate }: TestCertificate): () => void {
 }
 
 function toBeSigned(publicKey: KeyObject, hosts: readonly string[]): Buffer {
-  const name = sequence(set(sequence(oid(COMMON_NAME), element(0x0c, Buffer.from('test')))));
+  // Unique: among trusted certificates of one name, OpenSSL may find another one and refuse this one as self-signed.
+  const commonName = element(0x0c, Buffer.from(`test ${randomBytes(8).toString('hex')}`));
+  const name = sequence(set(sequence(oid(COMMON_NAME), commonName)));
   const validity = sequence(time(Date.now() - ONE_DAY_MS), time(Date.now() + ONE_DAY_MS));
   const alternatives = sequence(...hosts.map(alternativeName));
   const extensions = sequence(sequence(oid(SUBJECT_ALTERNATIVE_NAME), element(0x04, alternatives)));
