@@ -158,10 +158,34 @@ export class PrefixedRedis extends Redis {
 }
 
 export class PrefixedCluster extends Cluster {
+  private isEnded = false;
+
   constructor(...[nodes, options]: ConstructorParameters<typeof Cluster>) {
     super(nodes, options);
     // `ioredis` connects to a node with its first command, and refuses others until the connection is ready.
     this.on('+node', (node: Redis) => void node.connect().catch(() => undefined));
+  }
+
+  /**
+   * `ioredis` gives up for good when the last connection of an earlier attempt closes while it looks up the addresses
+   * of the nodes. Any other failure has a next attempt when this one rejects.
+   */
+  override async connect(): Promise<void> {
+    try {
+      await super.connect();
+    } catch (error) {
+      if (this.status === 'close' && !this.isEnded) setTimeout(() => this.connectAgain(), reconnectDelayMs(1));
+      throw error;
+    }
+  }
+
+  override disconnect(reconnects = false): void {
+    this.isEnded = !reconnects;
+    super.disconnect(reconnects);
+  }
+
+  private connectAgain(): void {
+    if (!this.isEnded) this.connect().catch(() => undefined);
   }
 
   override publish(...[channel, ...rest]: Parameters<Cluster['publish']>): Promise<number> {

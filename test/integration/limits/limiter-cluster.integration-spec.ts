@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LimiterBench, caller, limitedModel } from './limiter-bench';
 import { itLimits } from './limiter-suite';
-import { createRedisClient } from '../../../src/core/redis/redis-client';
+import { clusterArguments, createRedisClient, PrefixedCluster } from '../../../src/core/redis/redis-client';
 import { until } from '../../faults/figures';
 import { endChildren } from '../../harness/child-process';
 import { untilReady } from '../../harness/redis';
@@ -44,6 +44,27 @@ whenInstalled('the limiter on a cluster (skipped where redis-server is not insta
       await until('a connection', 5_000, () => redis.status === 'ready');
       await untilReady(redis);
       await expect(redis.get(randomUUID())).resolves.toBeNull();
+    } finally {
+      redis.disconnect();
+    }
+  });
+
+  it('is connected to again when an old connection closes during the search for the nodes', async () => {
+    const [[, ...others], options] = clusterArguments(cluster.url, cluster.others, {});
+    const { port } = new URL(cluster.url);
+    let attempts = 0;
+    const redis = new PrefixedCluster([{ host: 'localhost', port: Number(port) }, ...others], {
+      ...options,
+      lazyConnect: true,
+      dnsLookup: (_name, done) => {
+        // As `ioredis` notes the end of the last connection of an earlier attempt.
+        if (++attempts === 1) redis.status = 'close';
+        done(null, '127.0.0.1');
+      },
+    });
+    try {
+      await expect(redis.connect()).rejects.toThrow('Connection is aborted');
+      await until('a connection', 5_000, () => redis.status === 'ready');
     } finally {
       redis.disconnect();
     }
