@@ -214,7 +214,7 @@ describe('deployment timeouts', () => {
 it('gives every call of a text model the reasoning vault of its organization and deployment', async () => {
   const of = jest.spyOn(VAULTS, 'of');
   await run([failure('provider_unavailable'), 'fine']);
-  const vaults = calls.map(({ vault }) => vault);
+  const vaults = calls.map(({ openVault }) => openVault?.());
   expect(of.mock.calls).toEqual([
     ['org', 'a'],
     ['org', 'b'],

@@ -164,10 +164,7 @@ export class AttemptSeries {
       mapping: deployment.mapping,
       deadlines: this.deadlinesOf(candidate),
       maxOutputTokens: model.maxOutputTokens ?? undefined,
-      // Few calls use it.
-      get vault() {
-        return model.modality === 'text' ? vaults.of(principal.organizationId, deployment.id) : undefined;
-      },
+      openVault: model.modality === 'text' ? () => vaults.of(principal.organizationId, deployment.id) : undefined,
       signal: this.signal,
     };
   }

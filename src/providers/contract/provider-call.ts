@@ -190,8 +190,8 @@ export interface ProviderCall {
    * cannot be files.
    */
   readonly openFile?: (url: string) => Promise<Readable>;
-  /** Absent where a call has no conversation. */
-  readonly vault?: ReasoningVault;
+  /** Absent where a call has no conversation. Most calls do without. */
+  readonly openVault?: () => ReasoningVault;
   /** Aborted when the response is no longer needed. */
   readonly signal: AbortSignal;
 }

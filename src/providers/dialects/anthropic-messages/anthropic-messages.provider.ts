@@ -65,13 +65,14 @@ export class AnthropicMessages implements ChatProvider {
     const translated = toMessagesRequest(request, call);
     const { toolSteps, readsReasoning, body } = translated;
     const ids = readsReasoning ? toolSteps.map(({ firstCallId }) => firstCallId) : [];
-    const states = ids.length === 0 ? undefined : await call.vault?.load(ids);
+    const vault = ids.length === 0 ? undefined : call.openVault?.();
+    const states = await vault?.load(ids);
     const restored = restoreReasoning(translated, states ?? new Map());
     try {
       return await answer(this.connectionFor(versionOf(call)), body);
     } catch (error) {
       if (restored.length === 0 || !isThinkingRefused(error)) throw error;
-      await Promise.all(restored.map((id) => call.vault?.store(id, REFUSED_STATE)));
+      await Promise.all(restored.map((id) => vault?.store(id, REFUSED_STATE)));
       throw thinkingRefused(error);
     }
   }
@@ -98,10 +99,10 @@ function versionOf({ features, quirks }: ProviderCall): string {
 function keepReasoning(
   request: MessagesRequest,
   blocks: readonly AnswerBlock[],
-  { vault }: ProviderCall,
+  { openVault }: ProviderCall,
 ): Promise<void> | null {
   const firstCall = blocks.find((block) => block.type === 'tool_use');
-  if (vault === undefined || firstCall?.type !== 'tool_use') return null;
+  if (openVault === undefined || firstCall?.type !== 'tool_use') return null;
   const state = toReasoningState(request, blocks);
-  return state === null ? null : vault.store(firstCall.id, state);
+  return state === null ? null : openVault().store(firstCall.id, state);
 }

@@ -34,7 +34,7 @@ export class GeminiGenerate implements ChatProvider {
     await this.authorize?.();
     const reply = await this.http.post(this.replies.of(call.upstreamModel), body, call);
     const { result, calls } = fromGenerateReply(reply, readerFor(request), call);
-    await storeSignatures(calls, call.vault);
+    await storeSignatures(calls, call.openVault);
     return result;
   }
 
@@ -47,7 +47,7 @@ export class GeminiGenerate implements ChatProvider {
 }
 
 async function toBody(request: ChatRequest, call: ProviderCall): Promise<string> {
-  const signatures = await loadSignatures(request.messages, call.vault);
+  const signatures = await loadSignatures(request.messages, call.openVault);
   return JSON.stringify(toGenerateRequest(request, call, signatures));
 }
 

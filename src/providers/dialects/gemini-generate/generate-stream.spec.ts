@@ -167,7 +167,7 @@ describe('openGenerateStream', () => {
 
   it('stores the signatures under the first call before the end of the answer is passed on', async () => {
     const vault = new MemoryVault();
-    const { upstream, opened } = start(providerCall({ vault }));
+    const { upstream, opened } = start(providerCall({ openVault: () => vault }));
     upstream.begin().data(sse(piece([{ functionCall: { id: 'c1', name: 'f' }, thoughtSignature: 'c2ln' }])));
     const stream = await opened;
     const storedAtFinish: unknown[] = [];
@@ -190,7 +190,7 @@ describe('openGenerateStream', () => {
   it('ends only after the vault has stored the signatures', async () => {
     const { promise: stored, resolve } = Promise.withResolvers<void>();
     const vault = { store: () => stored, load: () => Promise.resolve(new Map<string, string>()) };
-    const { upstream, opened } = start(providerCall({ vault }));
+    const { upstream, opened } = start(providerCall({ openVault: () => vault }));
     upstream.begin().data(sse(CALL, FINISH)).end();
     let ended = false;
     const piped = (await opened)
@@ -205,7 +205,7 @@ describe('openGenerateStream', () => {
 
   it('stores nothing without signatures', async () => {
     const vault = new MemoryVault();
-    await play([sse(piece([{ functionCall: { name: 'f' } }]), FINISH)], providerCall({ vault }));
+    await play([sse(piece([{ functionCall: { name: 'f' } }]), FINISH)], providerCall({ openVault: () => vault }));
     expect(vault.states.size).toBe(0);
   });
 });
@@ -331,7 +331,7 @@ describe('a stream of responses after the first candidate', () => {
 
   it('stores no signatures of an answer that was interrupted', async () => {
     const vault = new MemoryVault();
-    const { failure } = await play([sse(CALL)], providerCall({ vault }));
+    const { failure } = await play([sse(CALL)], providerCall({ openVault: () => vault }));
     expect([failure?.code, vault.states.size]).toEqual(['provider_disconnect', 0]);
   });
 

@@ -41,7 +41,7 @@ class GenerateTranslator implements EventTranslator<Events> {
   constructor(
     private readonly reader: ResponseReader,
     private readonly state: ChatStreamState,
-    private readonly call: Pick<ProviderCall, 'trace' | 'vault'>,
+    private readonly call: Pick<ProviderCall, 'trace' | 'openVault'>,
   ) {}
 
   /** @throws ProviderError for an error inside the stream, or an event that is not a response */
@@ -81,7 +81,7 @@ class GenerateTranslator implements EventTranslator<Events> {
     for (const annotation of this.sources.toAnnotations()) events.push({ type: 'annotation', annotation });
     state.finishReason = finishReason;
     // Begun before the finish reason is passed on, since a client may send the results of its calls right after it.
-    this.stored = storeSignatures(this.calls, this.call.vault);
+    this.stored = storeSignatures(this.calls, this.call.openVault);
     events.push({ type: 'finish', reason: finishReason });
   }
 

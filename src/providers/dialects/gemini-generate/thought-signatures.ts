@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../contract/chat';
-import type { ReasoningVault } from '../../contract/reasoning-vault';
+import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, parseJsonObject } from '../../kit/json';
 import type { CalledFunction } from './response-reader';
 
@@ -14,7 +14,7 @@ const NONE: ReadonlyMap<string, string> = new Map();
  */
 export async function loadSignatures(
   messages: readonly ChatMessage[],
-  vault: ReasoningVault | undefined,
+  openVault: ProviderCall['openVault'],
 ): Promise<ReadonlyMap<string, string>> {
   const sent = new Map<string, string>();
   /** First calls of messages without any signature: the vault knows an answer by its first call. */
@@ -22,8 +22,8 @@ export async function loadSignatures(
   for (const { role, tool_calls: calls } of messages) {
     if (role === 'assistant' && Array.isArray(calls)) readSent(calls, sent, unsigned);
   }
-  if (vault === undefined || unsigned.length === 0) return sent.size === 0 ? NONE : sent;
-  const states = await vault.load(unsigned);
+  if (openVault === undefined || unsigned.length === 0) return sent.size === 0 ? NONE : sent;
+  const states = await openVault().load(unsigned);
   for (const state of states.values()) {
     for (const [id, signature] of readState(state)) sent.set(id, signature);
   }
@@ -31,11 +31,14 @@ export async function loadSignatures(
 }
 
 /** Stores the signatures of an answer's calls under the id of the first call. */
-export async function storeSignatures(calls: readonly SignedCall[], vault: ReasoningVault | undefined): Promise<void> {
+export async function storeSignatures(
+  calls: readonly SignedCall[],
+  openVault: ProviderCall['openVault'],
+): Promise<void> {
   const [first] = calls;
-  if (first === undefined || vault === undefined) return;
+  if (first === undefined || openVault === undefined) return;
   const signatures = calls.flatMap(({ id, signature }) => (signature === null ? [] : [[id, signature]]));
-  if (signatures.length > 0) await vault.store(first.id, JSON.stringify(Object.fromEntries(signatures)));
+  if (signatures.length > 0) await openVault().store(first.id, JSON.stringify(Object.fromEntries(signatures)));
 }
 
 function readSent(calls: readonly unknown[], sent: Map<string, string>, unsigned: string[]): void {

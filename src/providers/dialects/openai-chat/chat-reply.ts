@@ -92,13 +92,9 @@ function toMessage(
   upstream: JsonObject,
   { reasoningDetails }: Quirks,
 ): { message: JsonObject; calledTools: boolean; outputBytes: number } {
-  const {
-    tool_calls: toolCalls,
-    role: _role,
-    ...rest
-  } = reasoningDetails === true ? fromReasoningDetails(upstream) : upstream;
-  const message: JsonObject = { role: 'assistant', ...rest, content: upstream['content'] ?? null };
-  message['refusal'] ??= null;
+  const given = reasoningDetails === true ? fromReasoningDetails(upstream) : upstream;
+  const { content = null, refusal, tool_calls: toolCalls } = given;
+  const message: JsonObject = { ...given, role: 'assistant', content, refusal: refusal ?? null };
   normalizeTexts(message);
   if (reasoningDetails === true) {
     const tags = new ThinkTags();
@@ -111,6 +107,8 @@ function toMessage(
     const { calls, bytes } = normalizeToolCalls(toolCalls);
     message['tool_calls'] = calls;
     outputBytes += bytes;
+  } else if (toolCalls !== undefined) {
+    delete message['tool_calls'];
   }
   return { message, calledTools, outputBytes };
 }
@@ -132,9 +130,10 @@ function notACompletion(): ProviderError {
 export function normalizeTexts(message: JsonObject): void {
   const { content, reasoning: renamed, reasoning_content: named } = message;
   const reasoning = named ?? renamed ?? toReasoning(content);
-  delete message['reasoning'];
+  // V8 takes long to delete even a field that is not there.
+  if (renamed !== undefined) delete message['reasoning'];
   if (typeof reasoning === 'string') message['reasoning_content'] = reasoning;
-  else delete message['reasoning_content'];
+  else if (named !== undefined) delete message['reasoning_content'];
   if (content !== undefined) message['content'] = toText(content);
 }
 

@@ -31,7 +31,8 @@ afterEach(async () => {
   await upstream.stop();
 });
 
-const callWith = (quirks: Quirks = { reasoningReplay: true }): ProviderCall => providerCall({ quirks, vault });
+const callWith = (quirks: Quirks = { reasoningReplay: true }): ProviderCall =>
+  providerCall({ quirks, openVault: () => vault });
 
 function replyWith(message: object): void {
   upstream.answer = (response) =>

@@ -15,11 +15,11 @@ const LOST_REASONING = ' ';
  * The request with the reasoning of all earlier answers: as the client sent it, else as the vault has it. Unchanged for
  * conversations without tool calls.
  */
-export async function withReasoning(request: ChatRequest, { vault }: ProviderCall): Promise<ChatRequest> {
+export async function withReasoning(request: ChatRequest, { openVault }: ProviderCall): Promise<ChatRequest> {
   const answers = request.messages.filter(({ role }) => role === 'assistant');
   if (!answers.some((answer) => firstCallId(answer) !== null)) return request;
   const ids = answers.filter(lacksReasoning).map(firstCallId);
-  const states = await vault?.load(ids.filter((id) => id !== null));
+  const states = await openVault?.().load(ids.filter((id) => id !== null));
   const messages = request.messages.map((message) =>
     message.role === 'assistant' && lacksReasoning(message)
       ? { ...message, reasoning_content: toReasoning(states?.get(firstCallId(message) ?? '')) }
@@ -49,8 +49,8 @@ export class ReasoningRecorder {
   private constructor(private readonly vault: ReasoningVault) {}
 
   /** `null` where nothing is replayed. */
-  static for({ quirks, vault }: ProviderCall): ReasoningRecorder | null {
-    return quirks.reasoningReplay === true && vault !== undefined ? new ReasoningRecorder(vault) : null;
+  static for({ quirks, openVault }: ProviderCall): ReasoningRecorder | null {
+    return quirks.reasoningReplay === true && openVault !== undefined ? new ReasoningRecorder(openVault()) : null;
   }
 
   /** @param message a message or a delta in the standard shape */

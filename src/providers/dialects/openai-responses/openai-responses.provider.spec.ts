@@ -41,7 +41,7 @@ afterEach(async () => {
 });
 
 const call = (overrides: Partial<ProviderCall> = {}): ProviderCall =>
-  providerCall({ vault, features: { reasoning: ['low', 'high'] }, ...overrides });
+  providerCall({ openVault: () => vault, features: { reasoning: ['low', 'high'] }, ...overrides });
 const tools = [{ type: 'function', function: { name: 'weather' } }];
 
 function reply(output: ResponseOutputItem[], overrides: Partial<Response> = {}): void {

@@ -26,10 +26,10 @@ export type EarlierSteps = ReadonlyMap<string, readonly Step[]>;
 export const NO_STEPS: EarlierSteps = new Map();
 
 /** Never rejects. Reads nothing for a conversation without tool calls. */
-export async function loadSteps(messages: readonly ChatMessage[], { vault }: ProviderCall): Promise<EarlierSteps> {
+export async function loadSteps(messages: readonly ChatMessage[], { openVault }: ProviderCall): Promise<EarlierSteps> {
   const ids = messages.map(firstCallId).filter((id) => id !== null);
-  if (vault === undefined || ids.length === 0) return NO_STEPS;
-  const states = await vault.load(ids);
+  if (openVault === undefined || ids.length === 0) return NO_STEPS;
+  const states = await openVault().load(ids);
   return new Map([...states].map(([id, state]) => [id, JSON.parse(state) as readonly Step[]]));
 }
 
@@ -37,11 +37,11 @@ export async function loadSteps(messages: readonly ChatMessage[], { vault }: Pro
  * Stores the steps of an answer unless it has no tool call or no reasoning that can be returned. Never rejects.
  * @param output items of the answer, complete and in order
  */
-export async function storeSteps(output: readonly unknown[], { vault }: ProviderCall): Promise<void> {
+export async function storeSteps(output: readonly unknown[], { openVault }: ProviderCall): Promise<void> {
   const steps = output.filter(isJsonObject).flatMap(toStep);
   const firstCall = steps.find((step) => step.type === 'call');
   if (firstCall === undefined || !steps.some(({ type }) => type === 'reasoning')) return;
-  await vault?.store(firstCall.id, JSON.stringify(steps));
+  await openVault?.().store(firstCall.id, JSON.stringify(steps));
 }
 
 export function firstCallId({ role, tool_calls: calls }: ChatMessage): string | null {

@@ -178,7 +178,7 @@ async function play(
 describe('a streamed answer', () => {
   it('keeps its items, and its reasoning for the next request', async () => {
     const vault = new MemoryVault();
-    const [start, ...events] = await play([stream(...RECORDED)], { ...CALL, vault });
+    const [start, ...events] = await play([stream(...RECORDED)], { ...CALL, openVault: () => vault });
     expect(start).toMatchObject({ type: 'start' });
     expect(events.slice(0, -2)).toEqual(EXPECTED);
     expect(events.slice(-2)).toMatchObject([{ type: 'finish', reason: 'length' }, { type: 'usage' }]);

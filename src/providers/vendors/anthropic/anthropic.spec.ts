@@ -145,7 +145,7 @@ describe('AnthropicProvider', () => {
     const THINKING = { type: 'thinking', thinking: 'Let me see', signature: 'c2ln' } as const;
     const CALL = { type: 'tool_use', id: 'toolu_1', name: 'f', input: { q: 1 }, caller: { type: 'direct' } } as const;
     const user: ChatMessage = { role: 'user', content: 'go' };
-    const call = () => providerCall({ vault, features: { thinking: 'default', sampling: false } });
+    const call = () => providerCall({ openVault: () => vault, features: { thinking: 'default', sampling: false } });
     let vault: MemoryVault;
 
     beforeEach(() => (vault = new MemoryVault()));

@@ -66,7 +66,8 @@ describe('GoogleProvider', () => {
   );
 
   it('returns thought signatures that the vault has kept, unless the client sends its own', async () => {
-    const call = providerCall({ vault: new MemoryVault() });
+    const vault = new MemoryVault();
+    const call = providerCall({ openVault: () => vault });
     answer(
       stop(
         { functionCall: { id: 'c1', name: 'f' }, thoughtSignature: 'kept' },
