@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PURCHASE_RANGE } from '../../src/web/format/limits';
+import { MOST, PURCHASE_RANGE } from '../../src/web/format/limits';
 import { nodeAt, openapiDocument, operationsOf } from '../harness/openapi-document';
 
 /** The source of the dashboard's pages against its document, and what no page may contain. */
@@ -66,6 +66,26 @@ describe('the pages', () => {
     const amount = nodeAt(openapiDocument('dashboard'), '/components/schemas/PurchaseCreation/properties/amount_micro');
     const { leastMicro: minimum, mostMicro: maximum } = PURCHASE_RANGE;
     expect(amount?.value).toMatchObject({ minimum, maximum });
+  });
+
+  it.each([
+    ['OrganizationLimitsUpdate', 'max_api_keys', MOST.organizationKeys],
+    ['ProviderKeyUpdate', 'weight', MOST.keyWeight],
+    ['DeploymentUpdate', 'priority', MOST.deploymentPriority],
+    ['DeploymentUpdate', 'weight', MOST.deploymentWeight],
+  ])('take numbers up to what the API takes: %s.%s', (schema, property, maximum) => {
+    const pointer = `/components/schemas/${schema}/properties/${property}`;
+    expect(nodeAt(openapiDocument('dashboard'), pointer)?.value).toMatchObject({ maximum });
+  });
+
+  it.each([
+    ['min_cost_micro', MOST.filteredCostMicro],
+    ['min_total_ms', MOST.filteredDurationMs],
+  ])('filter requests up to what the API takes: %s', (name, maximum) => {
+    const list = operationsOf(openapiDocument('dashboard')).find(({ operationId }) => operationId === 'listRequests');
+    expect(list?.node.value.parameters).toContainEqual(
+      expect.objectContaining({ name, schema: expect.objectContaining({ maximum }) }),
+    );
   });
 
   it.each([

@@ -2,6 +2,18 @@ import { queryOptions } from '@tanstack/react-query';
 import type { Model } from '../../contract/dashboard';
 import { api, unwrap } from './client';
 
+export type ModelModality = Model['modality'];
+
+export const MODEL_MODALITIES: readonly ModelModality[] = [
+  'text',
+  'embedding',
+  'image',
+  'speech',
+  'transcription',
+  'video',
+  'music',
+];
+
 const PRICES_CHANGE_MS = 60_000;
 
 /** Every served model with its prices, sorted by id. */

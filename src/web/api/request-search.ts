@@ -1,5 +1,6 @@
 import type { operations, ModalityGroup, PaidOperation } from '../../contract/dashboard';
 import { momentOf, oneOf, textOf, uuidOf } from '../app/search-values';
+import { MOST } from '../format/limits';
 
 type ListParameters = NonNullable<operations['listRequests']['parameters']['query']>;
 /** What the list and the export take. */
@@ -31,10 +32,6 @@ export const OPERATIONS: readonly PaidOperation[] = [
   'createMusic',
 ];
 
-/** The highest lower bounds that the API takes. */
-export const HIGHEST_COST_MICRO = 1_000_000_000_000;
-export const HIGHEST_DURATION_MS = 2_147_483_647;
-
 /** The filters of the requests page, as in its address. A range stays relative to now; it wins over `from` and `to`. */
 export interface RequestSearch extends RequestFilters {
   readonly range?: RequestRange;
@@ -61,8 +58,8 @@ export function requestSearch(search: Record<string, unknown>): RequestSearch {
     operation: oneOf(search.operation, OPERATIONS),
     error_code: textOf(search.error_code, 64),
     provider: textOf(search.provider, 100),
-    min_cost_micro: countOf(search.min_cost_micro, HIGHEST_COST_MICRO),
-    min_total_ms: countOf(search.min_total_ms, HIGHEST_DURATION_MS),
+    min_cost_micro: countOf(search.min_cost_micro, MOST.filteredCostMicro),
+    min_total_ms: countOf(search.min_total_ms, MOST.filteredDurationMs),
   };
 }
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Model } from '../../../contract/dashboard';
-import { modelsQuery } from '../../api/models';
+import { MODEL_MODALITIES, modelsQuery } from '../../api/models';
 import { useOrganization } from '../../app/use-session';
 import { countOf } from '../../format/count';
 import { formatMicro } from '../../format/money';
@@ -16,7 +16,7 @@ import { QueryView } from '../../ui/query-view';
 import { SearchBox } from '../../ui/search-box';
 import { Select } from '../../ui/select';
 import { featureWords, formatContext } from './model-words';
-import { MODALITIES, type ModelsSearch } from './models-search';
+import type { ModelsSearch } from './models-search';
 
 const SHOWN_PRICES = 2;
 
@@ -63,8 +63,8 @@ export function ModelsPage() {
         <Select
           label="Kind"
           value={search.modality ?? ''}
-          options={[['', 'all'], ...MODALITIES.map((modality) => [modality, modality] as const)]}
-          onChange={(value) => set({ modality: MODALITIES.find((each) => each === value) })}
+          options={[['', 'all'], ...MODEL_MODALITIES.map((modality) => [modality, modality] as const)]}
+          onChange={(value) => set({ modality: MODEL_MODALITIES.find((each) => each === value) })}
         />
       </div>
       <QueryView query={models}>

@@ -2,15 +2,13 @@ import type { Deployment, DeploymentUpdate } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { operatorKeys } from '../../api/operator';
 import { useNotice } from '../../app/notices';
+import { MOST } from '../../format/limits';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ChangeForm, SelectField } from '../../ui/form';
 import { useChange } from '../../ui/use-change';
 import { changedFields, LimitField, limitOf } from './limit-fields';
 import { CHOICES, choiceOf, decisionOf } from './model-dialogs';
-
-const MAX_ORDER = 1000;
-const MAX_WEIGHT = 1000;
 
 interface DeploymentDialogProps {
   readonly deployment: Deployment;
@@ -66,14 +64,14 @@ export function DeploymentDialog({ deployment, onClose }: DeploymentDialogProps)
             hint={`The lowest is tried first. Empty: as in the files. Now ${deployment.priority}`}
             value={decided.priority}
             min={0}
-            max={MAX_ORDER}
+            max={MOST.deploymentPriority}
           />
           <LimitField
             name="weight"
             label="Weight"
             hint={`Share of requests among deployments with the same order. Empty: as in the files. Now ${deployment.weight}`}
             value={decided.weight}
-            max={MAX_WEIGHT}
+            max={MOST.deploymentWeight}
           />
         </div>
       </ChangeForm>

@@ -1,3 +1,4 @@
+import { MODEL_MODALITIES } from '../../api/models';
 import { dayOf, oneOf } from '../../app/search-values';
 
 /** What the addresses of the operator's pages hold. Invalid values count as absent. */
@@ -20,12 +21,10 @@ export const organizationsSearch = (search: Search) =>
 export const usersSearch = (search: Search) =>
   optional({ search: textOf(search.search, 254), status: oneOf(search.status, ['active', 'disabled'] as const) });
 
-export const MODALITIES = ['text', 'embedding', 'image', 'speech', 'transcription', 'video', 'music'] as const;
-
 export const modelsSearch = (search: Search) =>
   optional({
     search: textOf(search.search),
-    modality: oneOf(search.modality, MODALITIES),
+    modality: oneOf(search.modality, MODEL_MODALITIES),
     served: oneOf(search.served, ['yes', 'no'] as const),
   });
 

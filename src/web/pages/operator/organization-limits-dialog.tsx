@@ -3,6 +3,7 @@ import type { OperatorOrganization, OrganizationLimitsUpdate } from '../../../co
 import { api, unwrap } from '../../api/client';
 import { operatorKeys } from '../../api/operator';
 import { useNotice } from '../../app/notices';
+import { MOST } from '../../format/limits';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ChangeForm } from '../../ui/form';
@@ -18,8 +19,6 @@ import {
   RateLimitFields,
   rateLimitsOf,
 } from './limit-fields';
-
-const MAX_KEYS = 10_000;
 
 interface OrganizationLimitsDialogProps {
   readonly organization: OperatorOrganization;
@@ -75,7 +74,7 @@ export function OrganizationLimitsDialog({ organization: current, onClose }: Org
             hint="Empty: the default of 100"
             value={organization.max_api_keys}
             min={0}
-            max={MAX_KEYS}
+            max={MOST.organizationKeys}
           />
           <DollarsField
             name="purchase_limit_day_micro"

@@ -3,6 +3,7 @@ import type { ProviderInstance, ProviderInstanceUpdate } from '../../../contract
 import { api, unwrap } from '../../api/client';
 import { operatorKeys } from '../../api/operator';
 import { useNotice } from '../../app/notices';
+import { MOST } from '../../format/limits';
 import { Button } from '../../ui/button';
 import { ConfirmDialog } from '../../ui/confirm-dialog';
 import { Dialog } from '../../ui/dialog';
@@ -12,7 +13,6 @@ import { type FormValues, LimitField, limitOf } from './limit-fields';
 import { keyInWords } from './key-in-words';
 
 const INVALIDATES = [operatorKeys.credentials, operatorKeys.providers, operatorKeys.models, operatorKeys.audit];
-const MAX_WEIGHT = 1000;
 
 interface SetProviderInstanceDialogProps {
   /** Absent for a new one. */
@@ -106,7 +106,7 @@ export function SetProviderInstanceDialog({ instance, onClose }: SetProviderInst
             label="Weight of the new key"
             hint="Share of the calls. Empty: 1"
             value={null}
-            max={MAX_WEIGHT}
+            max={MOST.keyWeight}
           />
         </div>
       </ChangeForm>

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { OperatorModel } from '../../../contract/dashboard';
+import { MODEL_MODALITIES } from '../../api/models';
 import { servedModelsQuery } from '../../api/operator';
 import { formatCount } from '../../format/count';
 import { Card } from '../../ui/card';
@@ -11,7 +12,7 @@ import { QueryView } from '../../ui/query-view';
 import { SearchBox } from '../../ui/search-box';
 import { Select } from '../../ui/select';
 import { ServedBadge } from './badges';
-import { MODALITIES, modelsSearch } from './filters';
+import { modelsSearch } from './filters';
 import { modelLink } from './model-link';
 import { decidedBy, reasonsInWords } from './words';
 
@@ -55,7 +56,7 @@ export function ServedModelsPage() {
         <Select
           label="Modality"
           value={search.modality ?? ''}
-          options={[['', 'all'], ...MODALITIES.map((modality) => [modality, modality] as const)]}
+          options={[['', 'all'], ...MODEL_MODALITIES.map((modality) => [modality, modality] as const)]}
           onChange={(modality) => void navigate({ search: modelsSearch({ ...search, modality }) })}
         />
         <Select

@@ -2,17 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useId } from 'react';
 import { useKeyOptions } from '../../api/keys';
-import {
-  HIGHEST_COST_MICRO,
-  HIGHEST_DURATION_MS,
-  MODALITIES,
-  OPERATIONS,
-  requestSearch,
-  type RequestSearch,
-} from '../../api/request-search';
+import { MODALITIES, OPERATIONS, requestSearch, type RequestSearch } from '../../api/request-search';
 import { usageSeriesQuery } from '../../api/usage';
 import { isFiltered } from '../../app/search-values';
 import { useOrganization } from '../../app/use-session';
+import { MOST } from '../../format/limits';
 import { parseDollars, toInputDollars } from '../../format/money';
 import { OTHER } from '../../format/series';
 import { startOfUtcDay } from '../../format/time';
@@ -143,14 +137,14 @@ function RowFilters({ search, onChange }: FilterProps) {
         label="Cost from ($)"
         value={search.min_cost_micro === undefined ? '' : toInputDollars(search.min_cost_micro)}
         hint="Dollars, such as 0.25"
-        parse={(text) => atMost(HIGHEST_COST_MICRO, parseDollars(text))}
+        parse={(text) => atMost(MOST.filteredCostMicro, parseDollars(text))}
         onChange={(value) => onChange({ min_cost_micro: value })}
       />
       <NumberFilter
         label="Duration from (ms)"
         value={search.min_total_ms?.toString() ?? ''}
         hint="Whole milliseconds"
-        parse={(text) => (/^\d{1,10}$/.test(text) ? atMost(HIGHEST_DURATION_MS, Number(text)) : null)}
+        parse={(text) => (/^\d{1,10}$/.test(text) ? atMost(MOST.filteredDurationMs, Number(text)) : null)}
         onChange={(value) => onChange({ min_total_ms: value })}
       />
     </>
