@@ -1,17 +1,18 @@
-import { useState } from 'react';
+import { type ChangeEvent, useState } from 'react';
 
+/** Properties of a text field. */
 interface TypedText {
-  readonly text: string;
-  readonly type: (text: string) => void;
+  readonly value: string;
+  readonly onChange: (event: ChangeEvent<HTMLInputElement>) => void;
 }
 
 /**
- * The text of a field for a stored value. It follows the stored one, which others may change, but keeps what was typed
+ * A text field for a stored value. It follows the stored one, which others may change, but keeps what was typed
  * once the reader has typed.
  */
 export function useTypedText(stored: string): TypedText {
   const [typed, setTyped] = useState<string | null>(null);
   // Saved, or typed back.
   if (typed === stored) setTyped(null);
-  return { text: typed ?? stored, type: setTyped };
+  return { value: typed ?? stored, onChange: (event) => setTyped(event.currentTarget.value) };
 }

@@ -32,7 +32,7 @@ export function AccountPage() {
 
 function NameCard({ user }: { readonly user: CurrentUser }) {
   const notice = useNotice();
-  const { text, type } = useTypedText(user.name);
+  const typed = useTypedText(user.name);
   const rename = useChange({
     change: (name: string) => unwrap(api.PATCH('/dashboard/api/me', { body: { name } })),
     invalidates: [currentUserQuery.queryKey, ['organization']],
@@ -47,15 +47,7 @@ function NameCard({ user }: { readonly user: CurrentUser }) {
         error={rename.error}
         onSubmit={({ name = '' }) => rename.run(name)}
       >
-        <TextField
-          name="name"
-          label="Your name"
-          required
-          maxLength={200}
-          autoComplete="name"
-          value={text}
-          onChange={(event) => type(event.currentTarget.value)}
-        />
+        <TextField name="name" label="Your name" required maxLength={200} autoComplete="name" {...typed} />
       </ChangeForm>
     </Card>
   );

@@ -83,7 +83,7 @@ function limitsOf(organization: Organization): ReadonlyArray<readonly [string, s
 
 function NameForm({ organization: { id, name } }: { readonly organization: Organization }) {
   const notice = useNotice();
-  const { text, type } = useTypedText(name);
+  const typed = useTypedText(name);
   const rename = useChange({
     change: (next: string) =>
       unwrap(
@@ -103,15 +103,7 @@ function NameForm({ organization: { id, name } }: { readonly organization: Organ
       error={rename.error}
       onSubmit={({ name: next = '' }) => rename.run(next)}
     >
-      <TextField
-        name="name"
-        label="Name"
-        required
-        maxLength={200}
-        autoComplete="off"
-        value={text}
-        onChange={(event) => type(event.currentTarget.value)}
-      />
+      <TextField name="name" label="Name" required maxLength={200} autoComplete="off" {...typed} />
     </ChangeForm>
   );
 }
