@@ -89,12 +89,12 @@ export function submissionOf(account: Account, options: SubmissionOptions = {}):
   };
 }
 
-export const TARGET: SubmissionTarget = {
-  provider: 'mock',
-  deploymentId: deploymentOf('mock'),
-  priceVersionId: PRICE_VERSION_ID,
-  mode: 'async',
-};
+/** A submission to the only deployment of a provider. */
+export function targetAt(provider: string, mode: SubmissionTarget['mode'] = 'async'): SubmissionTarget {
+  return { provider, deploymentId: deploymentOf(provider), priceVersionId: PRICE_VERSION_ID, mode };
+}
+
+export const TARGET = targetAt('mock');
 
 export const HANDLE = { v: 1, provider: 'mock', upstreamModel: 'video-1', id: 'upstream-1' } as const;
 

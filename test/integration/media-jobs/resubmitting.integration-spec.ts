@@ -7,7 +7,7 @@ import { KeyPool, type PooledKey } from '../../../src/providers/key-pool';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
-import { deploymentOf, type JobEngine, PRICE_VERSION_ID, startJobEngine, submit } from './job-engine';
+import { type JobEngine, startJobEngine, submit, targetAt } from './job-engine';
 import { CAPABLE, failure, ScriptedProvider, WorkerStage } from './worker-stage';
 
 describe('resubmitting a job', () => {
@@ -85,14 +85,8 @@ describe('resubmitting a job', () => {
       begin({ maxWaitMs: 0 });
       const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
       const job = await newJob();
-      const target = {
-        provider: 'first',
-        deploymentId: deploymentOf('first'),
-        priceVersionId: PRICE_VERSION_ID,
-        mode: 'async',
-      } as const;
       const claimed = await engine.work.claim(job, 'the dead');
-      await engine.work.beginSubmission({ ...job, fence: claimed?.fence ?? 0 }, target);
+      await engine.work.beginSubmission({ ...job, fence: claimed?.fence ?? 0 }, targetAt('first'));
       await stage.loseWorker(job);
       first.onSubmit = () => Promise.reject(refusal);
       expect(await stage.step(job)).toMatchObject({ status: 'queued', setbacks: 1 });
@@ -137,14 +131,8 @@ describe('resubmitting a job', () => {
       stage.adapters.set('first', poolOf(before()));
       const job = await newJob(['first']);
       const account = stage.adapters.get('first')?.capabilities.submissionAccount;
-      const target = {
-        provider: 'first',
-        deploymentId: deploymentOf('first'),
-        priceVersionId: PRICE_VERSION_ID,
-        mode: 'async',
-      } as const;
       const claimed = await engine.work.claim(job, 'the dead');
-      await engine.work.beginSubmission({ ...job, fence: claimed?.fence ?? 0 }, { ...target, account });
+      await engine.work.beginSubmission({ ...job, fence: claimed?.fence ?? 0 }, { ...targetAt('first'), account });
       await stage.loseWorker(job);
       stage.adapters.set('first', poolOf([second]));
       expect(await stage.step(job)).toMatchObject({

@@ -6,16 +6,7 @@ import type { JobHandle, JobSnapshot } from '../../../src/providers/contract/med
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
-import {
-  deploymentOf,
-  finish,
-  type JobEngine,
-  PRICE_VERSION_ID,
-  requireJob,
-  startJobEngine,
-  submit,
-  tamper,
-} from './job-engine';
+import { finish, type JobEngine, requireJob, startJobEngine, submit, tamper, targetAt } from './job-engine';
 import { CAPABLE, failure, ScriptedProvider, SUCCESS, syncAdapter, WorkerStage } from './worker-stage';
 
 describe('submitting a job to a provider', () => {
@@ -166,13 +157,7 @@ describe('submitting a job to a provider', () => {
       show();
       const job = await newJob();
       const claimed = (await engine.work.claim(job, 'the dead')) as MediaJob;
-      const place = {
-        provider: 'first',
-        deploymentId: deploymentOf('first'),
-        priceVersionId: PRICE_VERSION_ID,
-        mode: 'async',
-      } as const;
-      await engine.work.beginSubmission(claimed, place);
+      await engine.work.beginSubmission(claimed, targetAt('first'));
       await stage.loseWorker(job);
       expect(await stage.work(job)).toMatchObject(
         idempotentSubmit ? { status: 'succeeded', submissions: 1 } : { status: 'failed', error: REFUSED },
@@ -283,13 +268,7 @@ describe('submitting a job to a provider', () => {
 
       const job = await newJob();
       const claimed = (await engine.work.claim(job, 'the dead')) as MediaJob;
-      const place = {
-        provider: 'first',
-        deploymentId: deploymentOf('first'),
-        priceVersionId: PRICE_VERSION_ID,
-        mode: 'sync',
-      } as const;
-      await engine.work.beginSubmission(claimed, place);
+      await engine.work.beginSubmission(claimed, targetAt('first', 'sync'));
       await stage.loseWorker(job);
       expect(await stage.work(job)).toMatchObject({ status: 'failed', error: REFUSED });
       expect(calls).toBe(1);
