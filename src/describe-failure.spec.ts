@@ -2,6 +2,7 @@ import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { DatabaseConnectionError } from './core/database/once-reachable';
 import { ListenError } from './core/http/listen';
+import { DataDirectoryError } from './core/secrets/private-files';
 import { describeFailure } from './describe-failure';
 
 const systemError = (message: string, syscall: string) => Object.assign(new Error(message), { code: 'E', syscall });
@@ -21,6 +22,11 @@ describe('the reason that ended a process or command', () => {
       'a file, which is no server',
       systemError("EACCES: permission denied, open '/data/services.json'", 'open'),
       "EACCES: permission denied, open '/data/services.json'",
+    ],
+    [
+      'a lost secret',
+      new DataDirectoryError('/data/secrets.json lacks a secret.'),
+      '/data/secrets.json lacks a secret.',
     ],
     [
       'a refused connection',

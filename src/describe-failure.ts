@@ -5,12 +5,14 @@ import { OldDatabaseError } from './core/database/migration-files';
 import { DatabaseConnectionError } from './core/database/once-reachable';
 import { DataDirectoryInUseError } from './core/embedded/services-file';
 import { ListenError } from './core/http/listen';
+import { DataDirectoryError } from './core/secrets/private-files';
 import { CatalogError } from './models/load-catalog';
 
 /** Errors whose message says what to do. */
 const MESSAGE_SUFFICES = [
   ConfigurationError,
   CatalogError,
+  DataDirectoryError,
   DataDirectoryInUseError,
   DatabaseConnectionError,
   ListenError,

@@ -1,27 +1,36 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isNativeError } from 'node:util/types';
 
-/** Creates a private file atomically; returns `false` without changes when it exists. */
-export function createFile(path: string, content: string): boolean {
-  const draft = writeDraft(path, content);
-  try {
-    linkSync(draft, path);
-    return true;
-  } catch (error) {
-    if (hasErrorCode(error, 'EEXIST')) {
-      return false;
-    }
-    throw error;
-  } finally {
-    rmSync(draft, { force: true });
-  }
+/** The data directory cannot be used. The message says which file is at fault and what to check. */
+export class DataDirectoryError extends Error {
+  override readonly name = 'DataDirectoryError';
 }
 
-/** Replaces a private file atomically: a reader sees the old or the new content, never a part. */
+/**
+ * Creates a private file atomically; returns `false` without changes when it exists.
+ * @throws DataDirectoryError
+ */
+export function createFile(path: string, content: string): boolean {
+  if (existsSync(path)) return false;
+  return withDraft(path, content, (draft) => {
+    try {
+      linkSync(draft, path);
+      return true;
+    } catch (error) {
+      if (hasErrorCode(error, 'EEXIST')) return false;
+      throw error;
+    }
+  });
+}
+
+/**
+ * Replaces a private file atomically: a reader sees the old or the new content, never a part.
+ * @throws DataDirectoryError
+ */
 export function replaceFile(path: string, content: string): void {
-  renameSync(writeDraft(path, content), path);
+  withDraft(path, content, (draft) => renameSync(draft, path));
 }
 
 /** Whether a file system error has this code, such as `ENOENT`. */
@@ -29,9 +38,26 @@ export function hasErrorCode(error: unknown, code: string): boolean {
   return isNativeError(error) && 'code' in error && error.code === code;
 }
 
-function writeDraft(path: string, content: string): string {
-  mkdirSync(dirname(path), { recursive: true });
+/** Each start of a process on a full disk would otherwise leave one more empty file. */
+function withDraft<Result>(path: string, content: string, publish: (draft: string) => Result): Result {
   const draft = `${path}.${randomUUID()}`;
-  writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
-  return draft;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    try {
+      writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
+      return publish(draft);
+    } finally {
+      rmSync(draft, { force: true });
+    }
+  } catch (error) {
+    throw cannotBeWritten(path, error);
+  }
+}
+
+/** The system names no file when the disk is full, and a missing one when the file system is read-only. */
+function cannotBeWritten(path: string, error: unknown): DataDirectoryError {
+  const reason = isNativeError(error) ? error.message : String(error);
+  return new DataDirectoryError(`${path} cannot be written: ${reason}. Check the directory that DATA_DIR names.`, {
+    cause: error,
+  });
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AppConfig } from '../config/app-config';
-import { createFile } from './private-files';
+import { createFile, DataDirectoryError } from './private-files';
 
 /** Secrets generated once for an installation without configured ones, stored in `<dataDir>/secrets.json`. */
 export interface GeneratedSecrets {
@@ -25,12 +25,21 @@ export function loadOrCreateSecrets(dataDir: string): GeneratedSecrets {
   if (createFile(path, `${JSON.stringify(fresh, null, 2)}\n`)) {
     return fresh;
   }
-  const stored: Partial<GeneratedSecrets> = JSON.parse(readFileSync(path, 'utf8'));
-  const { apiKeyPepper, postgresPassword, redisPassword } = stored;
+  const { apiKeyPepper, postgresPassword, redisPassword } = parseSecrets(readFileSync(path, 'utf8'));
   if (!apiKeyPepper || !postgresPassword || !redisPassword) {
-    throw new Error(`${path} lacks a secret. Restore it from a backup, or remove ${dataDir} to start with no data.`);
+    throw new DataDirectoryError(
+      `${path} lacks a secret. Restore it from a backup, or remove ${dataDir} to start with no data.`,
+    );
   }
   return { apiKeyPepper, postgresPassword, redisPassword };
+}
+
+function parseSecrets(text: string): Partial<GeneratedSecrets> {
+  try {
+    return (JSON.parse(text) as Partial<GeneratedSecrets> | null) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 /**
@@ -54,7 +63,7 @@ export function resolveSecretsKeys({
   createFile(path, `${randomBytes(32).toString('hex')}\n`);
   const key = readFileSync(path, 'utf8').trim();
   if (!/^[0-9a-f]{64}$/.test(key)) {
-    throw new Error(`${path} holds no key. Restore it from a backup: without it, encrypted data is lost.`);
+    throw new DataDirectoryError(`${path} holds no key. Restore it from a backup: without it, encrypted data is lost.`);
   }
   return [key];
 }

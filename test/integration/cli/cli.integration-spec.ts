@@ -324,7 +324,10 @@ describe('the command line', () => {
       writeFileSync(file, '');
       const embedded = createCli({ DATA_DIR: file });
       const { exitCode, stderr } = await embedded.run('org', 'list');
-      expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/^error: E[A-Z]+: .+\n$/) });
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 1,
+        stderr: expect.stringMatching(/^error: .+services\.json cannot be written: E[A-Z]+: .+DATA_DIR names\.\n$/),
+      });
       embedded.close();
     });
 

@@ -29,6 +29,14 @@ describe('generated secrets', () => {
     expect(() => loadOrCreateSecrets(dataDir)).toThrow(join(dataDir, 'secrets.json'));
   });
 
+  it.each(['', '{"apiKeyPepper":', 'null'])('say which file a crash or a slip has left as %j', (content) => {
+    const path = join(dataDir, 'secrets.json');
+    writeFileSync(path, content);
+    expect(() => loadOrCreateSecrets(dataDir)).toThrow(
+      `${path} lacks a secret. Restore it from a backup, or remove ${dataDir} to start with no data.`,
+    );
+  });
+
   it('include a key for stored secrets where none is configured, which stays the same', () => {
     const made = resolveSecretsKeys({ secretsKeys: null, dataDir });
     expect(made).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
