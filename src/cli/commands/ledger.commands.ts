@@ -3,6 +3,7 @@ import { DatabaseError } from 'pg';
 import { ArchiveMismatchError, totalOf, verifyArchivedDay } from '../../billing/ledger/archived-day';
 import { LedgerArchiveRepository } from '../../billing/ledger/ledger-archive.repository';
 import { CheckTimeoutError } from '../../billing/ledger/ledger-checks';
+import { describeCause, GatewayError } from '../../core/errors/gateway-error';
 import { createObjectStorage } from '../../core/storage/create-object-storage';
 import type { ObjectStorage } from '../../core/storage/object-storage';
 import { type Micro, microToJson } from '../../core/types/micro';
@@ -99,6 +100,7 @@ async function compareWithClosing(
       json: { ...about, ok: true, requests: Number(reservationCount), charged_micro: toJson(chargedMicro) },
     };
   } catch (error) {
+    if (error instanceof GatewayError) throw new CliError(`The object storage cannot be read: ${describeCause(error)}`);
     if (!(error instanceof ArchiveMismatchError)) throw error;
     return {
       text: `${objectKey} differs from the closing of its day: ${error.message}.`,

@@ -83,3 +83,8 @@ export class GatewayError extends Error {
     };
   }
 }
+
+/** What failed, for operators: the cause of an error whose message is for clients. */
+export function describeCause(error: unknown): string {
+  return String(error instanceof GatewayError ? (error.cause ?? error) : error);
+}

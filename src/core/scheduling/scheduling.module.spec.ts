@@ -1,7 +1,8 @@
-import { Injectable, Module } from '@nestjs/common';
+import { Injectable, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Cron, CronExpression } from '@nestjs/schedule';
-import { scheduled, SchedulingModule } from './scheduling.module';
+import { storageUnavailable } from '../storage/storage-failure';
+import { logFailure, scheduled, SchedulingModule } from './scheduling.module';
 
 describe('SchedulingModule', () => {
   it('runs a task at startup, and on shutdown waits for the run under way before connections are closed', async () => {
@@ -34,5 +35,19 @@ describe('SchedulingModule', () => {
     expect(events).toEqual(['begun']);
     await app.close();
     expect(events).toEqual(['begun', 'stopping', 'ended', 'connections closed']);
+  });
+});
+
+const ABOUT = { event: 'ledger_archive_failed', message: 'a day of the ledger could not be archived' };
+
+describe('the log of scheduled work that failed', () => {
+  it.each([
+    ['the reason behind an answer for clients', storageUnavailable(new Error('NoSuchBucket')), 'Error: NoSuchBucket'],
+    ['any other error', new TypeError('oops'), 'TypeError: oops'],
+  ])('has %s', async (_what, error, failure) => {
+    const logger = new Logger();
+    const warn = jest.spyOn(logger, 'warn').mockReturnValue(undefined);
+    await logFailure(logger, ABOUT, () => Promise.reject(error));
+    expect(warn.mock.calls).toEqual([[{ ...ABOUT, failure }]]);
   });
 });

@@ -7,6 +7,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
+import { describeCause } from '../errors/gateway-error';
 
 export const EVERY_SECOND = '* * * * * *';
 export const EVERY_2_SECONDS = '*/2 * * * * *';
@@ -25,7 +26,7 @@ export async function logFailure(
   try {
     await work();
   } catch (error) {
-    logger.warn({ event, message, failure: String(error) });
+    logger.warn({ event, message, failure: describeCause(error) });
   }
 }
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Cron, CronExpression } from '@nestjs/schedule';
+import { describeCause } from '../errors/gateway-error';
 import { scheduled } from '../scheduling/scheduling.module';
 import { LocalStorage } from './local-storage';
 import { OBJECT_STORAGE, type ObjectStorage } from './object-storage';
@@ -53,10 +54,9 @@ export class RetentionSweeperService implements OnModuleDestroy {
   private noteFailure(error: unknown): void {
     if (this.failing) return;
     this.failing = true;
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     this.logger.warn({
       event: 'retention_sweep_failed',
-      message: `expired outputs cannot be deleted: ${String(cause)}`,
+      message: `expired outputs cannot be deleted: ${describeCause(error)}`,
     });
   }
 }

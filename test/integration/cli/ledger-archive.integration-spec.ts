@@ -10,17 +10,19 @@ describe('gateway ledger archive verify', () => {
   let stage: ArchiveStage;
   let cli: Cli;
 
+  const settings = () => ({
+    ...serverSettings(stage.url),
+    S3_BUCKET: S3Server.BUCKET,
+    S3_ENDPOINT: server.url,
+    S3_ACCESS_KEY_ID: S3Server.CREDENTIALS.accessKeyId,
+    S3_SECRET_ACCESS_KEY: S3Server.CREDENTIALS.secretAccessKey,
+  });
+
   beforeAll(async () => {
     server = await S3Server.start();
     bucket = await openBucket(server);
     stage = await startArchiveStage(bucket, { count: 340 });
-    cli = createCli({
-      ...serverSettings(stage.url),
-      S3_BUCKET: S3Server.BUCKET,
-      S3_ENDPOINT: server.url,
-      S3_ACCESS_KEY_ID: S3Server.CREDENTIALS.accessKeyId,
-      S3_SECRET_ACCESS_KEY: S3Server.CREDENTIALS.secretAccessKey,
-    });
+    cli = createCli(settings());
   });
   afterAll(async () => {
     cli.close();
@@ -57,5 +59,20 @@ describe('gateway ledger archive verify', () => {
       stderr: `error: ${kept} is not archived.\n`,
     });
     expect((await cli.run('ledger', 'archive', 'verify', 'yesterday')).exitCode).toBe(2);
+  });
+
+  it.each([
+    ['the key is refused', { S3_SECRET_ACCESS_KEY: 'wrong' }, /SignatureDoesNotMatch/],
+    ['there is no such bucket', { S3_BUCKET: 'another-bucket' }, /NoSuchBucket/],
+    ['nothing answers', { S3_ENDPOINT: 'http://127.0.0.1:1' }, /ECONNREFUSED/],
+  ])('says why the storage cannot be read: %s', async (_name, change, reason) => {
+    await stage.process().archive();
+    const { rows } = await stage.pool.query<{ day: string }>('SELECT min(day)::text AS day FROM ledger_archive');
+    const other = createCli({ ...settings(), ...change });
+    const { exitCode, stdout, stderr } = await other.run('ledger', 'archive', 'verify', String(rows[0]?.day));
+    other.close();
+    expect([exitCode, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^error: The object storage cannot be read: .+\n$/);
+    expect(stderr).toMatch(reason);
   });
 });
