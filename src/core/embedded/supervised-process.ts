@@ -39,8 +39,12 @@ export class SupervisedProcess {
   async start(): Promise<void> {
     process.once('exit', this.endWithOwner);
     try {
-      this.watch(await this.definition.launch());
+      const child = await this.definition.launch();
+      this.child = child;
+      this.record(child);
+      this.watch(child);
     } catch (error) {
+      await this.endChild();
       process.removeListener('exit', this.endWithOwner);
       throw error;
     }
@@ -49,17 +53,12 @@ export class SupervisedProcess {
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.relaunching;
-    if (this.child?.pid !== undefined) {
-      await endProcess(this.child.pid, this.definition.endSteps);
-    }
+    await this.endChild();
     process.removeListener('exit', this.endWithOwner);
   }
 
   private watch(child: ChildProcess): void {
     this.child = child;
-    if (child.pid !== undefined) {
-      this.definition.onLaunch(child.pid);
-    }
     const onExit = (exitCode: number | null, signal: string | null) => {
       if (!this.stopping.signal.aborted) {
         this.logger.error(
@@ -77,10 +76,28 @@ export class SupervisedProcess {
     }
   }
 
+  private record({ pid }: ChildProcess): void {
+    if (pid !== undefined) this.definition.onLaunch(pid);
+  }
+
+  /** A full disk may have no room for the record, but the server runs: another start would find its port in use. */
+  private recordRestart(child: ChildProcess): void {
+    try {
+      this.record(child);
+    } catch (error) {
+      this.logger.warn(
+        { event: 'embedded_server_not_recorded', err: error },
+        `${this.definition.name} runs, but its process could not be recorded`,
+      );
+    }
+  }
+
   private async relaunch(): Promise<void> {
     for (let waitMs = FIRST_RETRY_MS; !this.stopping.signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
       try {
-        this.watch(await this.definition.launch());
+        const child = await this.definition.launch();
+        this.watch(child);
+        this.recordRestart(child);
         return;
       } catch (error) {
         this.logger.error(
@@ -90,6 +107,10 @@ export class SupervisedProcess {
       }
       await delay(waitMs, undefined, { signal: this.stopping.signal }).catch(() => undefined);
     }
+  }
+
+  private async endChild(): Promise<void> {
+    if (this.child?.pid !== undefined) await endProcess(this.child.pid, this.definition.endSteps);
   }
 
   private signal(signal: NodeJS.Signals): void {
