@@ -51,4 +51,11 @@ describe('fromImageReply', () => {
     expect(read({ candidates: [{ finishReason: 'IMAGE_PROHIBITED_CONTENT' }] })).toThrow(filtered);
     expect(read({ candidates: [{ finishReason: 'NO_IMAGE' }] })).toThrow('no images');
   });
+
+  it.each(['MALFORMED_RESPONSE', 'CONTINUATION', 'UNEXPECTED_TOOL_CALL', 'FINISH_REASON_UNSPECIFIED', 'NEW_REASON'])(
+    'does not blame the prompt for an end with %s',
+    (finishReason) => {
+      expect(read({ candidates: [{ finishReason }] })).toThrow(expect.objectContaining({ code: 'provider_error' }));
+    },
+  );
 });

@@ -10,7 +10,7 @@ import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { ModelEndpoints } from './model-endpoints';
-import { toEnumValue } from './response-reader';
+import { isWithheld, toEnumValue } from './response-reader';
 import { toUsage } from './usage';
 
 const RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9', '1:4', '4:1', '1:8', '8:1'];
@@ -21,8 +21,6 @@ const RESOLUTIONS: readonly (readonly [maxPixels: number, name: string])[] = [
   [8_000_000, '2K'],
   [32_000_000, '4K'],
 ];
-/** Ends without an image that are not the prompt's fault. */
-const FAILED: ReadonlySet<unknown> = new Set([undefined, 'STOP', 'NO_IMAGE', 'MAX_TOKENS', 'OTHER', 'IMAGE_OTHER']);
 
 export class GeminiImages implements ImagesProvider {
   private readonly endpoints: ModelEndpoints;
@@ -75,7 +73,7 @@ export function fromImageReply(body: Buffer): ImageResult {
   const image = findImage(candidate['content']);
   if (image === null) {
     const { finishReason } = candidate;
-    throw FAILED.has(finishReason) ? notImages('no images') : contentFiltered({}, toEnumValue(finishReason));
+    throw isWithheld(finishReason) ? contentFiltered({}, toEnumValue(finishReason)) : notImages('no images');
   }
   const usage = toUsage(usageMetadata);
   return { images: [image], usage: usage === null ? null : { ...withImageTokens(usage), images: 1 } };

@@ -65,6 +65,8 @@ describe('GeminiSpeech', () => {
     ['another sample rate', events(audio('one', 'audio/L16;rate=16000'))],
     ['no sound', events({ content: { parts: [{ text: 'Hello' }] }, finishReason: 'STOP' })],
     ['an event that is not JSON', eventStream('{"candidates":')],
+    ['a malformed response', events({ finishReason: 'MALFORMED_RESPONSE' })],
+    ['an end at the limit before any sound', events({ finishReason: 'MAX_TOKENS' })],
   ])('refuses %s', async (_what, answer) => {
     const { code, options } = await providerErrorOf(speak('pcm', answer));
     expect([code, options.phase]).toEqual(['provider_error', 'first_token']);

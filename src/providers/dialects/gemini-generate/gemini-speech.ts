@@ -11,7 +11,7 @@ import { unsupported } from '../../kit/unsupported';
 import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { ModelEndpoints } from './model-endpoints';
-import { toEnumValue } from './response-reader';
+import { isWithheld, toEnumValue } from './response-reader';
 import { toUsage } from './usage';
 
 const SAMPLE_RATE = 24_000;
@@ -71,7 +71,7 @@ class GeminiSpeechReader implements SpeechEventReader {
     const { finishReason } = this;
     if (finishReason === null) return false;
     if (finishReason === 'STOP') return true;
-    throw finishReason === 'OTHER' ? output.failure('no sound') : filtered(finishReason, output);
+    throw isWithheld(finishReason) ? filtered(finishReason, output) : output.failure('speech that is incomplete');
   }
 }
 

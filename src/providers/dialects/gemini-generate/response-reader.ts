@@ -18,9 +18,9 @@ const WITHHELD: ReadonlySet<unknown> = new Set([
   'IMAGE_SAFETY',
   'IMAGE_PROHIBITED_CONTENT',
   'IMAGE_RECITATION',
-  'IMAGE_OTHER',
 ]);
 const FAILED: ReadonlySet<unknown> = new Set([
+  'IMAGE_OTHER',
   'MALFORMED_FUNCTION_CALL',
   'UNEXPECTED_TOOL_CALL',
   'TOO_MANY_TOOL_CALLS',
@@ -123,6 +123,11 @@ export class ResponseReader {
     if (WITHHELD.has(reason)) return 'content_filter';
     return this.ids.size > 0 ? 'tool_calls' : 'stop';
   }
+}
+
+/** Whether the answer ended because of what was asked for or would have been in it. */
+export function isWithheld(finishReason: unknown): boolean {
+  return WITHHELD.has(finishReason);
 }
 
 /** @throws ProviderError for anything but a JSON object */
