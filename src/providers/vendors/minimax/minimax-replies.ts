@@ -20,7 +20,7 @@ export function assertAccepted({ base_resp: base }: JsonObject, phase: 'first_to
 export function asMiniMaxFault(error: unknown): unknown {
   if (!(error instanceof ProviderError)) return error;
   const { status, code = '' } = error.options.upstream ?? {};
-  return status === 200 && /^\d{4}$/.test(code) ? faultOf(Number(code), 'first_token') : error;
+  return status === 200 && /^\d{4,5}$/.test(code) ? faultOf(Number(code), 'first_token') : error;
 }
 
 /** https://platform.minimax.io/docs/api-reference/errorcode */
@@ -45,9 +45,17 @@ function faultOf(code: number, phase: 'first_token' | 'stream'): ProviderError {
     case 1026:
     case 1027:
       return contentRefused(refused(400));
+    case 1042:
     case 2013: {
       const message = 'The provider refused the request as invalid.';
       return new ProviderError('validation_failed', message, { ...refused(400), fallback: false });
+    }
+    case 2042:
+    // Not in the list: https://github.com/Kochava-Studios/witsy/issues/478
+    case 2054:
+    case 20132: {
+      const message = 'The provider does not have this voice.';
+      return new ProviderError('validation_failed', message, { ...refused(400), fallback: false, param: 'voice' });
     }
     default:
       return new ProviderError('provider_error', 'The provider failed to make the result.', {

@@ -1,5 +1,5 @@
 import { FakeUpstream } from '../../../../test/conformance/fake-upstream';
-import { eventStream } from '../../../../test/conformance/media-answers';
+import { eventStream, json } from '../../../../test/conformance/media-answers';
 import { speechRequest } from '../../../../test/conformance/media-requests';
 import { CollectingSink, providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
 import type { SpeechRequest } from '../../contract/speech';
@@ -55,6 +55,26 @@ describe('speech of MiniMax', () => {
     for (const last of [[], [{ base_resp: { status_code: 1026, status_msg: 'sensitive' } }]]) {
       upstream.answer = eventStream(piece('one', 1), ...last);
       expect((await providerErrorOf(speak({ format: 'pcm' }))).options.phase).toBe('stream');
+    }
+  });
+
+  it.each([
+    ['voice', 2042, "you don't have access to this voice_id"],
+    ['voice', 2054, 'voice id not exist'],
+    ['voice', 20132, 'invalid samples or voice_id'],
+    [undefined, 1042, 'invisible character ratio limit'],
+  ] as const)('blames the request, param %s, for code %s', async (param, code, message) => {
+    const refusal = { base_resp: { status_code: code, status_msg: message } };
+    for (const answer of [json(refusal), eventStream(refusal)]) {
+      upstream.answer = answer;
+      const error = await providerErrorOf(speak({ voice: 'ghost' }));
+      const { options } = error;
+      expect([error.code, options.param, options.upstream]).toEqual([
+        'validation_failed',
+        param,
+        { status: 400, code: String(code) },
+      ]);
+      expect([options.fallback, options.outcomeUnknown]).toEqual([false, undefined]);
     }
   });
 
