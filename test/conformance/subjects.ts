@@ -142,7 +142,7 @@ const PRESET_MEDIA: Readonly<Record<string, MediaWire>> = {
   minimax: MINIMAX_MEDIA,
   mistral: MISTRAL_MEDIA,
   recraft: RECRAFT_MEDIA,
-  together: without(OPENAI_MEDIA, 'edits'),
+  together: without(without(OPENAI_MEDIA, 'edits'), 'streamed transcripts'),
   xai: XAI_MEDIA,
 };
 
