@@ -3204,6 +3204,8 @@ export interface components {
                 per_minute_micro: components["schemas"]["Micro"];
                 /** @description Billing increment in seconds; the length is rounded up to a multiple of it. */
                 round_up_to_s?: number;
+                /** @description A shorter recording is charged as one of this length. */
+                min_seconds?: number;
             };
             request?: {
                 per_request_micro: components["schemas"]["Micro"];

@@ -46,7 +46,11 @@ export interface Price {
   };
   readonly music?: { readonly per_second_micro?: number; readonly per_job_micro?: number };
   readonly speech?: { readonly per_1k_chars_micro: number };
-  readonly transcription?: { readonly per_minute_micro: number; readonly round_up_to_s?: number };
+  readonly transcription?: {
+    readonly per_minute_micro: number;
+    readonly round_up_to_s?: number;
+    readonly min_seconds?: number;
+  };
   readonly request?: { readonly per_request_micro: number };
   /**
    * What the vendor bills, where it reports it (`VendorBill`): one of these replaces all kinds above, which remain the

@@ -79,7 +79,9 @@ export const priceContentSchema = z.strictObject({
     .refine((music) => Object.keys(music).length > 0, 'needs per_second_micro or per_job_micro')
     .optional(),
   speech: z.strictObject({ per_1k_chars_micro: count }).optional(),
-  transcription: z.strictObject({ per_minute_micro: count, round_up_to_s: positive.optional() }).optional(),
+  transcription: z
+    .strictObject({ per_minute_micro: count, round_up_to_s: positive.optional(), min_seconds: positive.optional() })
+    .optional(),
   request: z.strictObject({ per_request_micro: count }).optional(),
   vendor_cost: z.strictObject({ per_usd_micro: count }).optional(),
   unit: z.strictObject({ per_unit_micro: count }).optional(),

@@ -55,13 +55,21 @@ const speech = fc.record({ each: rate, n: count }).map(({ each, n }): Line => ({
   amount: amount(times(n, each), 1_000),
 }));
 const transcription = fc
-  .record({ each: rate, step: fc.integer({ min: 0, max: 60 }), length: seconds })
-  .map(({ each, step, length }): Line => {
+  .record({
+    each: rate,
+    step: fc.integer({ min: 0, max: 60 }),
+    least: fc.integer({ min: 1, max: 60 }),
+    length: seconds,
+  })
+  .map(({ each, step, least, length }): Line => {
+    const counted = microseconds(Math.max(length, least));
     const stepMicroseconds = BigInt(step) * 1_000_000n;
-    const started = step === 0 ? 0n : (microseconds(length) + stepMicroseconds - 1n) / stepMicroseconds;
-    const billed = step === 0 ? microseconds(length) : started * stepMicroseconds;
+    const started = step === 0 ? 0n : (counted + stepMicroseconds - 1n) / stepMicroseconds;
+    const billed = step === 0 ? counted : started * stepMicroseconds;
     return {
-      price: { transcription: { per_minute_micro: each, ...(step > 0 && { round_up_to_s: step }) } },
+      price: {
+        transcription: { per_minute_micro: each, ...(step > 0 && { round_up_to_s: step }), min_seconds: least },
+      },
       usage: { seconds: length },
       amount: amount(billed * BigInt(each), 60_000_000),
     };

@@ -121,6 +121,14 @@ describe('the cost of media', () => {
     expect(cost({ transcription: { per_minute_micro: 6_000, round_up_to_s: 60 } }, { seconds: 60.01 })).toBe(12_000n);
   });
 
+  it('counts a shorter recording as the shortest that is billed', () => {
+    const transcription = { per_minute_micro: 6_000, round_up_to_s: 1, min_seconds: 10 };
+    expect(cost({ transcription }, { seconds: 0.4 })).toBe(1_000n);
+    expect(cost({ transcription }, { seconds: 10 })).toBe(1_000n);
+    expect(cost({ transcription }, { seconds: 10.1 })).toBe(1_100n);
+    expect(cost({ transcription: { per_minute_micro: 6_000, min_seconds: 10 } }, { seconds: 3 })).toBe(1_000n);
+  });
+
   it('adds the fee of the request', () => {
     const tokens = { per_1m_micro: { input: 1, output: 1 } };
     expect(cost({ tokens, request: { per_request_micro: 500 } }, { inputText: 1 })).toBe(501n);

@@ -204,7 +204,7 @@ export class CompiledPrice {
     }
     if (transcription !== undefined && usage.seconds > 0) {
       const step = millionths(transcription.round_up_to_s ?? 0);
-      const duration = millionths(usage.seconds);
+      const duration = millionths(Math.max(usage.seconds, transcription.min_seconds ?? 0));
       const billed = step === 0n ? duration : divideCeiling(duration, step) * step;
       const cost = BigInt(transcription.per_minute_micro) * billed;
       sink?.('transcription_minute', Number(billed) / 60_000_000, transcription.per_minute_micro, 1, cost);

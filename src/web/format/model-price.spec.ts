@@ -26,6 +26,15 @@ describe('the prices of a model', () => {
     ]);
   });
 
+  it('name the shortest recording that is charged', () => {
+    expect(priceLines({ transcription: { per_minute_micro: 6, min_seconds: 10 } })).toEqual([
+      { label: 'Recording, at least 10 s', micro: 6, unit: 'minute' },
+    ]);
+    expect(priceLines({ transcription: { per_minute_micro: 6 } })).toEqual([
+      { label: 'Recording', micro: 6, unit: 'minute' },
+    ]);
+  });
+
   it('keep the tiers of long inputs apart', () => {
     const tokens = {
       per_1m_micro: { input: 1, output: 2 },

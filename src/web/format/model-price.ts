@@ -50,7 +50,8 @@ export function priceLines(pricing: Pricing): readonly PriceLine[] {
   add('Music', music?.per_second_micro, 'second');
   add('Music', music?.per_job_micro, 'job');
   add('Text to speak', speech?.per_1k_chars_micro, '1K characters');
-  add('Recording', transcription?.per_minute_micro, 'minute');
+  const { per_minute_micro: perMinute, min_seconds: shortest } = transcription ?? {};
+  add(shortest === undefined ? 'Recording' : `Recording, at least ${shortest} s`, perMinute, 'minute');
   add('Request', request?.per_request_micro, 'request');
   return lines;
 }

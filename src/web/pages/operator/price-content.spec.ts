@@ -33,6 +33,10 @@ describe('the amounts of a price', () => {
       'video.per_job_micro: Video 7 per job',
     ]);
     expect(conditionsOf(VIDEO)).toEqual(['At least 5 s of video.']);
+    expect(conditionsOf({ transcription: { per_minute_micro: 1, round_up_to_s: 1, min_seconds: 10 } })).toEqual([
+      'Rounded up to 1 s.',
+      'At least 10 s of audio.',
+    ]);
   });
 
   it('include the token classes without a rate on request', () => {

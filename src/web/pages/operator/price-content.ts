@@ -139,6 +139,7 @@ export function conditionsOf(price: PriceContent): readonly string[] {
   return [
     ...(image.estimate_only === true ? ['Image prices only set the hold; the charge is by tokens.'] : []),
     ...(typeof transcription.round_up_to_s === 'number' ? [`Rounded up to ${transcription.round_up_to_s} s.`] : []),
+    ...(typeof transcription.min_seconds === 'number' ? [`At least ${transcription.min_seconds} s of audio.`] : []),
     ...(seconds.length > 0 ? [`At least ${Math.min(...seconds)} s of video.`] : []),
   ];
 }
