@@ -53,6 +53,7 @@ describe('mapUpstreamError', () => {
       true,
     ],
     [500, { error: { type: 'api_error', message: 'insufficient balance (1008)' } }, 'provider_error', true, true],
+    [400, { error: 'Your current account balance is negative. Please top up.' }, 'provider_error', true, true],
     [429, { error: { code: '1302', message: 'High concurrency usage.' } }, 'provider_rate_limited', true, undefined],
     [400, openAi('data_inspection_failed', 'data_inspection_failed'), 'validation_failed', false, undefined],
     [403, { error: { code: 403, metadata: { reasons: ['violence'] } } }, 'validation_failed', false, undefined],

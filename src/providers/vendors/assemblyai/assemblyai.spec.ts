@@ -82,6 +82,16 @@ describe('AssemblyAiTranscription', () => {
     },
   );
 
+  it.each([
+    ['at the upload', (broke: Answer) => script(broke)],
+    ['at the creation', (broke: Answer) => script(uploaded, broke)],
+  ])('does not blame the client for an account without credit: %s', async (_when, answers) => {
+    const error = 'Your current account balance is negative. Please top up to continue using the API.';
+    upstream.answer = answers(json({ error }, 400));
+    const { code, options } = await providerErrorOf(transcribe({ language: 'de' }));
+    expect([code, options.outOfCredit]).toEqual(['provider_error', true]);
+  });
+
   it.each([{ prompt: 'names' }, { temperature: 0.5 }])('refuses %p before the upload', async (option) => {
     const { options } = await providerErrorOf(transcribe(option));
     expect([options.param, upstream.received.length]).toEqual([Object.keys(option)[0], 0]);
