@@ -52,8 +52,7 @@ export function toFault(document: unknown): UpstreamFault {
     return { ...EMPTY_FAULT, message: fault['errors'].map(textOf).join(' '), type: fault['name'] };
   }
   const { message } = fault;
-  if (message === undefined && document['detail'] !== undefined)
-    return fromDetail(document['detail'], document['title']);
+  if (message === undefined && document['detail'] !== undefined) return fromDetail(document['detail'], document);
   // Mistral puts the list into the message.
   if (isJsonObject(message) && message['detail'] !== undefined) return fromDetail(message['detail']);
   return {
@@ -80,8 +79,8 @@ function detailedCode(details: unknown): string {
 }
 
 /** `detail` of the Python web frameworks: a sentence, or a list of `{ loc, msg, type }` about the request's body. */
-function fromDetail(detail: unknown, title: unknown = undefined): UpstreamFault {
-  if (typeof detail === 'string') return fromSentence(detail, textOf(title));
+function fromDetail(detail: unknown, beside: JsonObject = {}): UpstreamFault {
+  if (typeof detail === 'string') return fromSentence(detail, beside);
   const first: unknown = Array.isArray(detail) ? detail[0] : detail;
   if (!isJsonObject(first)) return EMPTY_FAULT;
   if (first['msg'] === undefined) {
@@ -104,11 +103,12 @@ function fromDetail(detail: unknown, title: unknown = undefined): UpstreamFault 
 
 /**
  * Replicate names the kind in `title`, and the end of a rate limit in the sentence
- * (https://replicate.com/docs/topics/predictions/rate-limits).
+ * (https://replicate.com/docs/topics/predictions/rate-limits); fal in `error_type`
+ * (https://fal.ai/docs/documentation/model-apis/request-errors).
  */
-function fromSentence(message: string, title: string): UpstreamFault {
+function fromSentence(message: string, { title, error_type: kind }: JsonObject): UpstreamFault {
   const [, seconds] = /\brate limit resets in ~?(\d{1,4})s\b/.exec(message) ?? [];
-  const type = /validation/i.test(title) ? 'request_validation' : '';
+  const type = textOf(kind) || (/validation/i.test(textOf(title)) ? 'request_validation' : '');
   const code = /\bstill in progress\b/i.test(message) ? STILL_IN_PROGRESS : '';
   return { ...EMPTY_FAULT, message, type, code, ...(seconds !== undefined && { retryAfterSeconds: Number(seconds) }) };
 }

@@ -2,14 +2,17 @@ import type { ProviderError } from '../../contract/provider-error';
 import type { JsonObject } from '../../kit/json';
 import { moderatedFailure, type QueueFailure, queueFailure } from '../../kit/mapped-queue';
 
-/** Kinds of failures: https://fal.ai/docs/model-apis/errors and https://fal.ai/docs/documentation/model-apis/errors. */
+/**
+ * Kinds of failures: of models (https://fal.ai/docs/documentation/model-apis/errors) and of the platform
+ * (https://fal.ai/docs/documentation/model-apis/request-errors).
+ */
 const MODERATED = /content_policy|moderat|nsfw|safety/i;
 const CANCELED = /client_cancelled|client_disconnected/;
 const TOO_LATE = /^(?:request|startup)_timeout/;
 const TIMED_OUT = /generation_timeout|timeout/;
 const UNAVAILABLE = /^runner_|downstream_service|internal_(?:server_)?error|bad_request_to_runner/;
-const CLIENT_FAULT =
-  /^(?:image|audio|video|file)_|_error$|unsupported|^(?:missing|greater|less|string|int|float|enum|literal|value)/;
+const CLIENT_FAULT = /^(?:image|audio|video|file|feature)_|_error$|unsupported|^bad_request$/;
+const INVALID_VALUE = /^(?:missing|greater|less|multiple|one_of|sequence|string|int|float|enum|literal|value)/;
 /** The status of a canceled request that was running. */
 const CLIENT_CLOSED = 499;
 
@@ -45,11 +48,12 @@ function toFailure(kind: string, { param, ...facts }: Readonly<Record<string, un
   if (CANCELED.test(kind)) return queueFailure('canceled', 'provider_error', 'The provider canceled the job.', about);
   if (TOO_LATE.test(kind)) return queueFailure('expired', 'provider_timeout', NOT_IN_TIME, about);
   if (MODERATED.test(kind)) return moderatedFailure(kind, facts);
-  if (TIMED_OUT.test(kind)) return queueFailure('failed', 'provider_timeout', NOT_IN_TIME, about);
+  // Before timeouts, as a connection to a runner may have one.
   if (UNAVAILABLE.test(kind)) {
     return queueFailure('failed', 'provider_unavailable', 'The provider is unavailable.', about);
   }
-  if (CLIENT_FAULT.test(kind)) {
+  if (TIMED_OUT.test(kind)) return queueFailure('failed', 'provider_timeout', NOT_IN_TIME, about);
+  if (CLIENT_FAULT.test(kind) || INVALID_VALUE.test(kind)) {
     const message = 'The provider refused the request as invalid; see details.';
     return queueFailure('failed', 'validation_failed', message, { ...about, details: facts });
   }

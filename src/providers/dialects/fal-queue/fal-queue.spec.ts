@@ -224,6 +224,21 @@ describe('a job at fal', () => {
       { state: 'failed', error: { code: 'provider_unavailable' } },
     ],
     [
+      'a fault of the platform that only the result reports',
+      { code: 503, result: { detail: 'Runner disconnected', error_type: 'runner_disconnected' } },
+      { state: 'failed', error: { code: 'provider_unavailable' } },
+    ],
+    [
+      'a runner that could not be connected to in time',
+      { status: { error: 'x', error_type: 'runner_connection_timeout' }, code: 503, result: { detail: 'x' } },
+      { state: 'failed', error: { code: 'provider_unavailable' } },
+    ],
+    [
+      'a request that the platform calls malformed',
+      { status: { error: 'x', error_type: 'bad_request' }, code: 400, result: { detail: 'x' } },
+      { state: 'failed', error: { code: 'validation_failed' } },
+    ],
+    [
       'a refusal with 400',
       { code: 400, result: { detail: 'Unsupported image of the secret of my prompt' } },
       { state: 'failed', error: { code: 'validation_failed' } },
@@ -242,6 +257,14 @@ describe('a job at fal', () => {
   ])('has failed although it is COMPLETED: %s', async (_what, end, expected) => {
     expect(await endWith(end)).toMatchObject(expected);
   });
+
+  it.each(['multiple_of', 'one_of', 'sequence_too_long', 'feature_not_supported'])(
+    'is a fault of the request for an input that the model refuses as %s',
+    async (type) => {
+      const result = { detail: [{ loc: ['body', 'image_url'], msg: 'no', type }] };
+      expect(await endWith({ code: 422, result })).toMatchObject({ error: { code: 'validation_failed' } });
+    },
+  );
 
   it('continues when the result is not ready yet, and when neither status nor result can be read', async () => {
     expect(await endWith({ code: 400, result: { detail: 'Request is still in progress' } })).toMatchObject({
