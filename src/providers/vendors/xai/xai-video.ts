@@ -24,8 +24,8 @@ import {
 const TICKS_PER_MICRO = 10_000;
 /** With a last frame or references (https://muapi.ai/playground/grok-imagine-video-1-5-image-to-video). */
 const SMALL_RESOLUTIONS = ['480p', '720p'];
-/** https://docs.x.ai/developers/model-capabilities/video/reference-to-video */
-const MAX_REFERENCES = 7;
+/** https://docs.x.ai/developers/model-capabilities/video/overview */
+const MAX_REFERENCES = 14;
 
 /**
  * Videos of Grok Imagine (https://docs.x.ai/developers/model-capabilities/video/generation). A request cannot be
@@ -92,9 +92,13 @@ function toXaiRequest(spec: VideoSpec, model: string): JsonObject {
   };
 }
 
-function assertTogether({ resolution, firstFrame, lastFrame, references }: VideoSpec): void {
+function assertTogether({ resolution, aspectRatio, firstFrame, lastFrame, references }: VideoSpec): void {
   if (lastFrame !== null && firstFrame === null) {
     throw unsupportedTogether('The model takes an end_image_url only with an image_url.', 'end_image_url');
+  }
+  if (firstFrame !== null && aspectRatio !== null) {
+    // xAI would ignore it (https://github.com/xai-org/xai-sdk-ts/blob/main/spec/openapi.json).
+    throw unsupportedTogether('The video has the aspect ratio of the image_url.', 'aspect_ratio');
   }
   if (references.length > 0 && firstFrame !== null) {
     throw unsupportedTogether('The model takes either input_images or an image_url.', 'input_images');
