@@ -123,12 +123,22 @@ export const MINIMAX_JOBS: JobVendor = {
         usage: { total_seconds: 5, input_seconds: 0, output_seconds: 5 },
       }),
       ...(state === 'failed' && { error: { code: 1000, message: SECRET_PROMPT } }),
-      ...(state === 'moderated' && { error: { code: 'output_new_sensitive', message: SECRET_PROMPT } }),
+      ...(state === 'moderated' && { error: { code: 1027, message: SECRET_PROMPT } }),
     },
   }),
   unknown: [404, { type: 'error', error: { type: 'not_found_error', message: 'task not found', http_code: '404' } }],
   limited: { type: 'error', error: { type: 'rate_limit_error', message: 'rate limit', http_code: '429' } },
-  refused: [400, { type: 'error', error: { type: 'content_policy_error', message: SECRET_PROMPT, http_code: '400' } }],
+  refused: [
+    422,
+    {
+      type: 'error',
+      error: {
+        type: 'unprocessable_entity_error',
+        message: 'video description contains sensitive content (1026)',
+        http_code: '422',
+      },
+    },
+  ],
 };
 
 const KLING_STATES: Readonly<Record<VendorState, string>> = {

@@ -166,6 +166,14 @@ describe('mapUpstreamError', () => {
     ]);
   });
 
+  it('marks content that MiniMax refuses with a number of its own', () => {
+    const message = 'video description contains sensitive content (1026)';
+    const body = { type: 'error', error: { type: 'unprocessable_entity_error', message, http_code: '422' } };
+    expect(map(422, body).options.details?.['reason']).toBe('content_filtered');
+    const invalid = { type: 'error', error: { type: 'bad_request_error', message: 'invalid params (2013)' } };
+    expect(map(400, invalid).options.details?.['reason']).toBeUndefined();
+  });
+
   it.each([
     'Content violates usage guidelines. Team: 7c0a9f6e-1b1d-4a30-9a5e-2f3b8f1f0a11, Failed check: SAFETY_CHECK_TYPE_BIO',
     'Failed check: SAFETY_CHECK_TYPE_CSAM',

@@ -29,9 +29,10 @@ const CONTENT_POLICY =
   /content_?(against_)?(policy|filter)|moderat(?:ion|ed)|responsible_?ai|safety_violation|data_?inspection/i;
 /**
  * xAI's 403 for content has the code of a key without permission
- * (https://github.com/QuantumNous/new-api/blob/main/service/violation_fee.go).
+ * (https://github.com/QuantumNous/new-api/blob/main/service/violation_fee.go). MiniMax's 422 has it as a number at the
+ * end only (https://platform.minimax.io/docs/api-reference/video-generation-v2-create).
  */
-const CONTENT_POLICY_MESSAGE = /\bcontent violates usage guidelines\b|\bSAFETY_CHECK_TYPE/i;
+const CONTENT_POLICY_MESSAGE = /\bcontent violates usage guidelines\b|\bSAFETY_CHECK_TYPE|\(102[67]\)$/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
   /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|context_(length|size)|unsupported_(value|parameter)/i;

@@ -28,6 +28,8 @@ const DEFAULT_RATIO = '16:9';
  * Each further one has a price of its own (https://docs.laozhang.ai/en/api-capabilities/minimax-h3-video-generation).
  */
 const FREE_IMAGES = 5;
+/** Sensitive input and output (https://platform.minimax.io/docs/api-reference/errorcode). */
+const SENSITIVE: readonly string[] = ['1026', '1027'];
 
 /**
  * Videos of MiniMax H3 (https://platform.minimax.io/docs/api-reference/video-generation-v2-create). Paths begin with
@@ -109,7 +111,7 @@ function toSnapshot({ status, content, usage, duration, error }: JsonObject): Jo
       return videoAt(isJsonObject(content) ? content['url'] : undefined, billed({ seconds }));
     }
     case 'failed':
-      return failedJob(isJsonObject(error) ? [error['code'], error['type']] : []);
+      return toFailure(isJsonObject(error) ? error : {});
     case 'cancelled':
       return canceledJob();
     case 'expired':
@@ -119,4 +121,8 @@ function toSnapshot({ status, content, usage, duration, error }: JsonObject): Jo
     default:
       return { state: 'queued', progress: null };
   }
+}
+
+function toFailure({ code, type }: JsonObject): JobSnapshot {
+  return failedJob([code, type], SENSITIVE.includes(String(code)));
 }
