@@ -40,12 +40,10 @@ export class SupervisedProcess {
     process.once('exit', this.endWithOwner);
     try {
       const child = await this.definition.launch();
-      this.child = child;
-      this.record(child);
       this.watch(child);
+      this.record(child);
     } catch (error) {
-      await this.endChild();
-      process.removeListener('exit', this.endWithOwner);
+      await this.stop();
       throw error;
     }
   }
@@ -53,7 +51,9 @@ export class SupervisedProcess {
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.relaunching;
-    await this.endChild();
+    if (this.child?.pid !== undefined) {
+      await endProcess(this.child.pid, this.definition.endSteps);
+    }
     process.removeListener('exit', this.endWithOwner);
   }
 
@@ -107,10 +107,6 @@ export class SupervisedProcess {
       }
       await delay(waitMs, undefined, { signal: this.stopping.signal }).catch(() => undefined);
     }
-  }
-
-  private async endChild(): Promise<void> {
-    if (this.child?.pid !== undefined) await endProcess(this.child.pid, this.definition.endSteps);
   }
 
   private signal(signal: NodeJS.Signals): void {
