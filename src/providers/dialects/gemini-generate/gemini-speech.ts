@@ -7,7 +7,7 @@ import type { ProviderError } from '../../contract/provider-error';
 import type { SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
 import { decodeBase64, isJsonObject, type JsonObject } from '../../kit/json';
 import { type SpeechEventReader, SpeechEvents, type SpeechOutput } from '../../kit/speech-events';
-import { unsupported } from '../../kit/unsupported';
+import { refuseStyle, unsupported } from '../../kit/unsupported';
 import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { ModelEndpoints } from './model-endpoints';
@@ -34,9 +34,9 @@ export class GeminiSpeech implements SpeechProvider {
 }
 
 /** Pure. @throws ProviderError `validation_failed` with `param` */
-export function toSpeech({ input, voice, speed, instructions }: SpeechRequest): JsonObject {
-  if (speed !== null && speed !== 1) throw unsupported('speed');
-  if (instructions !== null) throw unsupported('instructions');
+export function toSpeech(request: SpeechRequest): JsonObject {
+  refuseStyle(request);
+  const { input, voice } = request;
   return {
     contents: [{ role: 'user', parts: [{ text: input }] }],
     generationConfig: {

@@ -120,7 +120,7 @@ export class ResponseReader {
   /** Calls end with `STOP`, often in a later piece than the calls themselves. */
   private toFinishReason(reason: unknown): FinishReason {
     if (LENGTH.has(reason)) return 'length';
-    if (WITHHELD.has(reason)) return 'content_filter';
+    if (isWithheld(reason)) return 'content_filter';
     return this.ids.size > 0 ? 'tool_calls' : 'stop';
   }
 }

@@ -11,12 +11,16 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 export class OpenAiSpeech implements SpeechProvider {
   private readonly endpoint: string;
 
-  constructor(private readonly http: Pick<UpstreamHttp, 'endpoint' | 'postForAudio'>) {
+  /** @param toBody for an upstream whose fields differ; may throw ProviderError */
+  constructor(
+    private readonly http: Pick<UpstreamHttp, 'endpoint' | 'postForAudio'>,
+    private readonly toBody = toSpeechRequest,
+  ) {
     this.endpoint = http.endpoint('audio/speech');
   }
 
-  speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
-    const body = JSON.stringify(toSpeechRequest(request, call));
+  async speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
+    const body = JSON.stringify(this.toBody(request, call));
     return AudioStream.openStream({ format: request.format }, (receiver) =>
       this.http.postForAudio(this.endpoint, body, call, receiver),
     );

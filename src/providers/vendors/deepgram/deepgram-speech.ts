@@ -4,7 +4,7 @@ import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { AudioStream } from '../../kit/audio-stream';
 import type { UpstreamHeaders } from '../../kit/upstream-errors';
-import { unsupported } from '../../kit/unsupported';
+import { refuseStyle } from '../../kit/unsupported';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { toTotal } from '../../kit/usage';
 
@@ -35,9 +35,8 @@ export class DeepgramSpeech implements SpeechProvider {
  * @throws ProviderError `validation_failed` with `param`
  */
 export function toSpeakQuery(request: SpeechRequest, { upstreamModel }: ProviderCall): Record<string, string> {
-  const { voice, format, speed, instructions } = request;
-  if (speed !== null && speed !== 1) throw unsupported('speed');
-  if (instructions !== null) throw unsupported('instructions');
+  refuseStyle(request);
+  const { voice, format } = request;
   return { model: `${upstreamModel}-${voice}`, ...OUTPUTS[format] };
 }
 

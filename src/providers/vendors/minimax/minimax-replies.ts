@@ -1,4 +1,4 @@
-/** What the replies of MiniMax's music and speech share. */
+/** What the replies of MiniMax's music, speech and video share. */
 import { ProviderError, type ProviderErrorOptions } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { contentRefused } from '../../kit/video-jobs';
@@ -23,6 +23,11 @@ export function asMiniMaxFault(error: unknown): unknown {
   return status === 200 && /^\d{4,5}$/.test(code) ? faultOf(Number(code), 'first_token') : error;
 }
 
+/** Whether a code, in digits or as a number, names sensitive input or output. */
+export function isSensitive(code: unknown): boolean {
+  return ['1026', '1027'].includes(String(code));
+}
+
 /** https://platform.minimax.io/docs/api-reference/errorcode */
 function faultOf(code: number, phase: 'first_token' | 'stream'): ProviderError {
   const refused = (status: number): ProviderErrorOptions => ({
@@ -30,6 +35,7 @@ function faultOf(code: number, phase: 'first_token' | 'stream'): ProviderError {
     fallback: phase !== 'stream',
     upstream: { status, code: String(code) },
   });
+  if (isSensitive(code)) return contentRefused(refused(400));
   switch (code) {
     case 1002:
     case 1039:
@@ -42,9 +48,6 @@ function faultOf(code: number, phase: 'first_token' | 'stream'): ProviderError {
       const message = 'The provider refused the gateway’s account.';
       return new ProviderError('provider_error', message, { ...refused(401), credentialRefused: true });
     }
-    case 1026:
-    case 1027:
-      return contentRefused(refused(400));
     case 1042:
     case 2013: {
       const message = 'The provider refused the request as invalid.';

@@ -21,6 +21,7 @@ import {
   videoAt,
   VideoJobs,
 } from '../../kit/video-jobs';
+import { isSensitive } from './minimax-replies';
 
 /** Text alone needs a ratio (https://novita.ai/docs/api-reference/model-apis-minimax-h3). */
 const DEFAULT_RATIO = '16:9';
@@ -28,8 +29,6 @@ const DEFAULT_RATIO = '16:9';
  * Each further one has a price of its own (https://docs.laozhang.ai/en/api-capabilities/minimax-h3-video-generation).
  */
 const FREE_IMAGES = 5;
-/** Sensitive input and output (https://platform.minimax.io/docs/api-reference/errorcode). */
-const SENSITIVE: readonly string[] = ['1026', '1027'];
 
 /**
  * Videos of MiniMax H3 (https://platform.minimax.io/docs/api-reference/video-generation-v2-create). Paths begin with
@@ -124,5 +123,5 @@ function toSnapshot({ status, content, usage, duration, error }: JsonObject): Jo
 }
 
 function toFailure({ code, type }: JsonObject): JobSnapshot {
-  return failedJob([code, type], SENSITIVE.includes(String(code)));
+  return failedJob([code, type], isSensitive(code));
 }

@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { OpenAiSpeech } from '../../dialects/openai-media/openai-speech';
 import { EncodedSpeech } from '../../kit/encoded-speech';
-import { TogetherSpeech } from './together-speech';
+import { toTogetherSpeech } from './together-speech';
 import { TogetherTranscription } from './together-transcription';
 
 /** Together AI (https://docs.together.ai/docs/inference/openai-compatibility). */
@@ -27,7 +28,7 @@ export class TogetherProvider extends OpenAiFormatProvider {
         // Reference images are URLs that it fetches itself: https://docs.together.ai/docs/images-overview
         imageEdits: 'none',
       },
-      speech: (http) => new EncodedSpeech(new TogetherSpeech(http), ['opus', 'aac', 'flac']),
+      speech: (http) => new EncodedSpeech(new OpenAiSpeech(http, toTogetherSpeech), ['opus', 'aac', 'flac']),
       transcription: (http) => new TogetherTranscription(http),
     });
   }
