@@ -1,9 +1,15 @@
 /**
- * Images by Ideogram 3.0 (https://developer.ideogram.ai/api-reference/api-reference/generate-v3), a form even without a
- * file. An input image goes to `remix`, one with a mask to `inpaint`, whose images have the size of the input
- * (https://developer.ideogram.ai/ideogram-api/masked-edits).
+ * Images by Ideogram, asked for by a form even without a file.
+ *
+ * Ideogram 3.0 belongs to version 1 of the API
+ * (https://developer.ideogram.ai/api-reference/api-reference/generate-v3). An input image goes to `remix`, one with a
+ * mask to `inpaint`, whose images have the size of the input (https://developer.ideogram.ai/ideogram-api/masked-edits).
+ *
+ * Ideogram 4.5 is two endpoints of version 2, which are the names of its models here: `image/generate/ideogram-4-5`
+ * and `image/precise-edit/ideogram-4-5`
+ * (https://developer.ideogram.ai/v2/api-reference/images/precise-edit/ideogram-4-5.md).
  */
-import type { GeneratedImage, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
+import type { GeneratedImage, ImageFile, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { aspectRatioOf, imageOfUrl, notImages, refuseOptions } from '../../kit/image-replies';
@@ -47,6 +53,10 @@ const RATIOS = [
 /** Tiers of price, by the contract's usual names of qualities. */
 const SPEEDS: Readonly<Record<string, string>> = { low: 'TURBO', medium: 'DEFAULT', high: 'QUALITY' };
 const STYLES = ['GENERAL', 'REALISTIC', 'DESIGN', 'FICTION'];
+/** Of version 2. */
+const QUALITIES = ['low', 'medium', 'high'];
+/** The image that is edited and its references; a mask takes the place of one. */
+const MAX_EDIT_FILES = 5;
 /** A prompt or an image that its safety check refuses. */
 const UNSAFE = 422;
 
@@ -54,10 +64,52 @@ export class IdeogramImages implements ImagesProvider {
   constructor(private readonly http: Pick<UpstreamHttp, 'endpoint' | 'post'>) {}
 
   async generate(request: ImageRequest, call: ProviderCall): Promise<ImageResult> {
-    const form = toForm(request);
-    const target = this.http.endpoint(`${encodeURIComponent(call.upstreamModel)}/${operationOf(request)}`);
-    return fromGeneration(await this.http.post(target, form, call).catch(refused), request);
+    const [path, parts] = toExchange(request, call.upstreamModel);
+    const target = this.http.endpoint(path);
+    return fromGeneration(await this.http.post(target, new MultipartBody(parts), call).catch(refused), request);
   }
+}
+
+/** @throws ProviderError `validation_failed` with `param` */
+function toExchange(request: ImageRequest, model: string): [path: string, form: FormPart[]] {
+  const version2 = `../v2/${model}`;
+  if (model.startsWith('image/generate/')) return [version2, toGeneration(request)];
+  if (model.startsWith('image/precise-edit/')) return [version2, toPreciseEdit(request)];
+  return [`${encodeURIComponent(model)}/${operationOf(request)}`, toVersion1(request)];
+}
+
+function toGeneration(request: ImageRequest): FormPart[] {
+  const { size, images } = request;
+  if (images.length > 0) throw unsupported('input_images', 'This model takes no input image.');
+  return [...toVersion2(request), ...(size === null ? [] : [{ name: 'size', value: size }])];
+}
+
+/** Its images have the size of the input. */
+function toPreciseEdit(request: ImageRequest): FormPart[] {
+  const { images, mask } = request;
+  const [image, ...references] = images;
+  if (image === undefined) throw unsupported('input_images', 'This model needs an input image.');
+  refuseOptions(request, 'size');
+  const files = [toFile('image', image), ...references.map((reference) => toFile('reference_images', reference))];
+  if (mask !== null) files.push(toFile('mask', mask));
+  if (files.length > MAX_EDIT_FILES) throw unsupported('input_images', 'This model takes fewer input images.');
+  return [...toVersion2(request), ...files];
+}
+
+function toVersion2(request: ImageRequest): FormPart[] {
+  const { prompt, count, quality } = request;
+  refuseOptions(request, 'style');
+  const level = quality ?? 'medium';
+  if (!QUALITIES.includes(level)) throw unsupported('quality');
+  return [
+    { name: 'prompt', value: prompt },
+    { name: 'num_images', value: String(count) },
+    { name: 'quality', value: level },
+  ];
+}
+
+function toFile(name: string, { contentType, bytes }: ImageFile): FormPart {
+  return { name, fileName: name, contentType, bytes };
 }
 
 function operationOf({ images, mask }: ImageRequest): string {
@@ -65,8 +117,7 @@ function operationOf({ images, mask }: ImageRequest): string {
   return mask === null ? 'remix' : 'inpaint';
 }
 
-/** @throws ProviderError `validation_failed` with `param` */
-function toForm(request: ImageRequest): MultipartBody {
+function toVersion1(request: ImageRequest): FormPart[] {
   const { prompt, count, size, quality, style, images, mask } = request;
   const [image, ...others] = images;
   if (others.length > 0) throw unsupported('input_images', 'This model takes one input image.');
@@ -78,10 +129,9 @@ function toForm(request: ImageRequest): MultipartBody {
   if (mask !== null) refuseOptions(request, 'size');
   if (size !== null) parts.push(measureOf(size));
   if (style !== null) parts.push({ name: 'style_type', value: styleOf(style) });
-  for (const [name, file] of Object.entries({ image, mask })) {
-    if (file) parts.push({ name, fileName: name, contentType: file.contentType, bytes: file.bytes });
-  }
-  return new MultipartBody(parts);
+  if (image !== undefined) parts.push(toFile('image', image));
+  if (mask !== null) parts.push(toFile('mask', mask));
+  return parts;
 }
 
 function measureOf(size: string): FormPart {

@@ -3,10 +3,13 @@ import { formOf, json, tinyPng } from '../../../../test/conformance/media-answer
 import { imageRequest } from '../../../../test/conformance/media-requests';
 import { PNG } from '../../../../test/conformance/media-uses';
 import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
-import type { ImageRequest } from '../../contract/images';
+import type { ImageFile, ImageRequest } from '../../contract/images';
 import type { Provider } from '../../contract/provider';
 import { IdeogramProvider } from './ideogram.module';
 
+const MODEL_3 = 'ideogram-v3';
+const GENERATE_45 = 'image/generate/ideogram-4-5';
+const EDIT_45 = 'image/precise-edit/ideogram-4-5';
 const URL_OF_ONE = 'https://ideogram.ai/api/images/ephemeral/one.png?exp=1';
 
 describe('IdeogramImages', () => {
@@ -22,11 +25,8 @@ describe('IdeogramImages', () => {
     await provider.close();
     await upstream.stop();
   });
-  const generate = (request: Partial<ImageRequest>) =>
-    provider.images?.generate(
-      imageRequest(request),
-      providerCall({ upstreamModel: 'ideogram-v3' }),
-    ) as Promise<unknown>;
+  const generate = (request: Partial<ImageRequest>, upstreamModel = MODEL_3) =>
+    provider.images?.generate(imageRequest(request), providerCall({ upstreamModel })) as Promise<unknown>;
 
   it('generates by a form, with the key in its own header', async () => {
     await generate({ size: '1536x1024', quality: 'high', style: 'design', count: 3 });
@@ -72,14 +72,40 @@ describe('IdeogramImages', () => {
     expect(Buffer.from(await mask.arrayBuffer())).toEqual(tinyPng(1));
   });
 
-  it.each<[string, Partial<ImageRequest>]>([
-    ['size', { images: [PNG], mask: PNG, size: '1024x1024' }],
-    ['input_images', { images: [PNG, PNG] }],
-    ['size', { size: '1000x150' }],
-    ['quality', { quality: 'ultra' }],
-    ['style', { style: 'baroque' }],
-  ])('refuses an unsupported %s before the call', async (param, option) => {
-    const { code, options } = await providerErrorOf(generate(option));
+  it('generates by Ideogram 4.5 in an exact size, or in one that Ideogram chooses', async () => {
+    await generate({ size: '2496x1664', quality: 'low', count: 2 }, GENERATE_45);
+    await generate({}, GENERATE_45);
+    expect(upstream.received.map(({ url }) => url)).toEqual(Array(2).fill('/v2/image/generate/ideogram-4-5'));
+    const forms = await Promise.all(upstream.received.map((received) => formOf(received)));
+    expect(forms.map((form) => Object.fromEntries(form))).toEqual([
+      { prompt: 'a lighthouse', num_images: '2', quality: 'low', size: '2496x1664' },
+      { prompt: 'a lighthouse', num_images: '1', quality: 'medium' },
+    ]);
+  });
+
+  it('edits an image by Ideogram 4.5, with references and a mask', async () => {
+    await generate({ images: [PNG, PNG, PNG, PNG], mask: PNG, quality: 'high' }, EDIT_45);
+    const [received] = upstream.received;
+    expect([received?.url, [...(await formOf(received)).keys()]]).toEqual([
+      '/v2/image/precise-edit/ideogram-4-5',
+      ['prompt', 'num_images', 'quality', 'image', ...Array(3).fill('reference_images'), 'mask'],
+    ]);
+  });
+
+  it.each<[string, Partial<ImageRequest>, string]>([
+    ['size', { images: [PNG], mask: PNG, size: '1024x1024' }, MODEL_3],
+    ['input_images', { images: [PNG, PNG] }, MODEL_3],
+    ['size', { size: '1000x150' }, MODEL_3],
+    ['quality', { quality: 'ultra' }, MODEL_3],
+    ['style', { style: 'baroque' }, MODEL_3],
+    ['style', { style: 'design' }, GENERATE_45],
+    ['quality', { quality: 'ultra' }, GENERATE_45],
+    ['input_images', { images: [PNG] }, GENERATE_45],
+    ['input_images', {}, EDIT_45],
+    ['size', { images: [PNG], size: '1024x1024' }, EDIT_45],
+    ['input_images', { images: Array<ImageFile>(5).fill(PNG), mask: PNG }, EDIT_45],
+  ])('refuses an unsupported %s before the call', async (param, option, model) => {
+    const { code, options } = await providerErrorOf(generate(option, model));
     expect([code, options.param, upstream.received.length]).toEqual(['validation_failed', param, 0]);
   });
 
