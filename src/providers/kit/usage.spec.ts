@@ -27,10 +27,22 @@ describe('toUsageVector', () => {
     ['prompt_cache_hit_tokens', { prompt_cache_hit_tokens: 4 }],
     ['num_cached_tokens', { num_cached_tokens: 4 }],
     ['cached_tokens', { cached_tokens: 4 }],
+    ['cache_read_input_tokens', { prompt_tokens_details: { cache_read_input_tokens: 4 } }],
   ])('finds cached tokens under %s', (_name, extra) => {
     expect(toUsageVector({ prompt_tokens: 10, completion_tokens: 1, ...extra }, {})).toMatchObject({
       inputText: 6,
       inputCacheRead: 4,
+    });
+  });
+
+  it('finds cache writes under cache_creation_input_tokens', () => {
+    const details = { cache_creation_input_tokens: 6, cache_type: 'ephemeral', cached_tokens: 0 };
+    expect(
+      toUsageVector({ prompt_tokens: 10, completion_tokens: 1, prompt_tokens_details: details }, {}),
+    ).toMatchObject({
+      inputText: 4,
+      inputCacheRead: 0,
+      inputCacheWrite5m: 6,
     });
   });
 

@@ -20,8 +20,11 @@ export function toUsageVector(usage: unknown, quirks: Pick<Quirks, 'reasoningExc
 
 function inputClasses(prompt: number, usage: JsonObject): Partial<UsageVector> {
   const details = detailsOf(usage, 'prompt_tokens_details');
+  // Alibaba: https://github.com/BerriAI/litellm/issues/40090; Perplexity: https://docs.perplexity.ai/api-reference
+  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = details;
   const cached = toCount(
     details['cached_tokens'] ??
+      read ??
       usage['cached_tokens'] ??
       usage['prompt_cache_hit_tokens'] ??
       usage['num_cached_tokens'],
@@ -37,7 +40,7 @@ function inputClasses(prompt: number, usage: JsonObject): Partial<UsageVector> {
   // OpenAI keeps the cache for 30 minutes or 12 hours; the classes are named after Anthropic's lifetimes.
   const longWrites = detailsOf(details, 'cache_write_tokens_details')['ttl_12h_tokens'];
   const inputCacheWrite1h = take(longWrites);
-  const inputCacheWrite5m = take(toCount(details['cache_write_tokens']) - inputCacheWrite1h);
+  const inputCacheWrite5m = take(toCount(details['cache_write_tokens'] ?? written) - inputCacheWrite1h);
   const inputImage = take(details['image_tokens']);
   const inputAudio = take(details['audio_tokens']);
   return { inputText: left, inputCacheRead: cached, inputCacheWrite5m, inputCacheWrite1h, inputImage, inputAudio };
