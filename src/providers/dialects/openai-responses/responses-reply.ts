@@ -211,7 +211,8 @@ export function finishReasonOf(
   { status, incomplete_details: details }: JsonObject,
   calledTools: boolean,
 ): FinishReason {
-  if (status === 'completed') return calledTools ? 'tool_calls' : 'stop';
+  // Perplexity waits for the results of tools with a status of its own (https://docs.perplexity.ai/api-reference).
+  if (status === 'completed' || status === 'requires_action') return calledTools ? 'tool_calls' : 'stop';
   if (status !== 'incomplete') throw malformed();
   switch (isJsonObject(details) ? details['reason'] : null) {
     case 'content_filter':

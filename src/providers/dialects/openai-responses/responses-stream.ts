@@ -136,7 +136,7 @@ class ResponsesTranslator implements EventTranslator<Events> {
       case 'response.incomplete':
         return this.end(event['response']);
       case 'response.failed':
-        throw mapResponseError(isJsonObject(event['response']) ? event['response']['error'] : null);
+        throw mapResponseError(failureOf(event));
       case 'error':
         // Flat as documented, or nested (https://github.com/openai/openai-dotnet/issues/881).
         throw mapResponseError(event['error'] ?? { ...event, type: undefined });
@@ -260,6 +260,11 @@ class ResponsesTranslator implements EventTranslator<Events> {
     const finish: ChatEvent = { type: 'finish', reason: state.finishReason };
     return state.usage === null ? [finish] : [finish, { type: 'usage', usage: state.usage }];
   }
+}
+
+/** Perplexity's event has the error itself (https://docs.perplexity.ai/api-reference). */
+function failureOf({ response, error }: JsonObject): unknown {
+  return error ?? (isJsonObject(response) ? response['error'] : null);
 }
 
 /** Chat completions have both fields always, the upstream only in whole replies. */

@@ -1,8 +1,11 @@
 import { type Answer, FakeUpstream } from '../../../../test/conformance/fake-upstream';
 import { chatRequest, providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+import { sse } from '../../../../test/conformance/chat-chunks';
 import type { ChatRequest } from '../../contract/chat';
 import type { Provider } from '../../contract/provider';
 import { PerplexityProvider } from './perplexity.module';
+
+const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
 
 const reply =
   (fields: object = {}): Answer =>
@@ -90,6 +93,22 @@ describe('Perplexity', () => {
     const refused = complete({ api_base: 'http://127.0.0.1:9/evil' } as Partial<ChatRequest>) ?? Promise.reject();
     const { code, options } = await providerErrorOf(refused);
     expect([code, options.phase, upstream.received]).toEqual(['validation_failed', 'connect', []]);
+  });
+
+  it('gets the results of tools after an answer whose status is that it requires them', async () => {
+    const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{}' };
+    upstream.answer = reply({ status: 'requires_action', output: [{ ...call, status: 'completed' }] });
+    const [choice] = (await complete({ tools }))?.body.choices ?? [];
+    expect(choice).toMatchObject({ finish_reason: 'tool_calls', message: { tool_calls: [{ id: 'call_1' }] } });
+  });
+
+  it('says why a stream failed in the event itself, without a response', async () => {
+    const error = { type: 'invalid_request_error', code: 'invalid_request', message: 'The schema is too deep.' };
+    const events = sse({ type: 'response.created', sequence_number: 0 }, { type: 'response.failed', error });
+    upstream.answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events);
+    const opened = provider.chat?.openStream(chatRequest({ stream: true }), providerCall({ quirks: provider.quirks }));
+    const { code, options } = await providerErrorOf(opened ?? Promise.reject());
+    expect([code, options.details?.['provider_message']]).toEqual(['validation_failed', error.message]);
   });
 
   it.each([
