@@ -145,6 +145,7 @@ const quirks = z.strictObject({
   reasoningEfforts: z.record(label, label).optional(),
   minTemperature: z.number().min(0).max(2).optional(),
   chatResponseFormat: z.boolean().optional(),
+  quotaIsRateLimit: z.boolean().optional(),
   citations: z.boolean().optional(),
 }) satisfies z.ZodType<Quirks>;
 

@@ -89,6 +89,8 @@ export interface Quirks {
   readonly jsonSchemas?: boolean;
   /** Takes `response_format` as a chat has it, instead of `text.format`; for the Responses API (Perplexity). */
   readonly chatResponseFormat?: boolean;
+  /** Its 429 `insufficient_quota` is a limit of tokens per minute, not an account without credit (Alibaba). */
+  readonly quotaIsRateLimit?: boolean;
   /** It lists its sources beside the choices, as hosts of Sonar do; they become annotations of the message. */
   readonly citations?: boolean;
 }
@@ -196,8 +198,8 @@ export interface ProviderCall {
   readonly signal: AbortSignal;
 }
 
-/** What bounds an upstream exchange, of a call or of what precedes it. */
-export type CallLimits = Pick<ProviderCall, 'deadlines' | 'signal' | 'trace'>;
+/** What bounds an upstream exchange, of a call or of what precedes it; calls add how to read its refusal. */
+export type CallLimits = Pick<ProviderCall, 'deadlines' | 'signal' | 'trace'> & Partial<Pick<ProviderCall, 'quirks'>>;
 
 /** The catalogue's description of a deployment, which every call carries too. */
 export type DeploymentTraits = Pick<ProviderCall, 'features' | 'quirks'>;

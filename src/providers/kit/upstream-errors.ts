@@ -1,5 +1,6 @@
 import { errors } from 'undici';
 import { parseRetryAfter } from '../../core/types/retry-after';
+import type { Quirks } from '../contract/provider-call';
 import { ProviderError, type ProviderErrorOptions, type ProviderPhase } from '../contract/provider-error';
 import { limitReset } from './limit-reset';
 import { readFault, toFault, type UpstreamFault } from './upstream-fault';
@@ -53,10 +54,11 @@ export interface UpstreamRefusal {
   readonly phase: ProviderPhase;
   /** Milliseconds since the epoch, for a `Retry-After` that is a date. */
   readonly now: number;
+  readonly quirks?: Pick<Quirks, 'quotaIsRateLimit'>;
 }
 
 /** Maps an upstream's refusal to the error that the gateway returns. */
-export function mapUpstreamError({ status, headers, body, phase, now }: UpstreamRefusal): ProviderError {
+export function mapUpstreamError({ status, headers, body, phase, now, quirks }: UpstreamRefusal): ProviderError {
   const fault = readFault(body);
   return toProviderError({
     status: status < 300 ? statusOf(fault) : status,
@@ -64,6 +66,7 @@ export function mapUpstreamError({ status, headers, body, phase, now }: Upstream
     phase,
     retryAfterSeconds: parseRetryAfter(headers, now) ?? fault.retryAfterSeconds ?? limitReset(headers, now),
     upstreamRequestId: firstOf(headers['x-request-id'] ?? headers['request-id']),
+    quirks,
   });
 }
 
@@ -79,6 +82,7 @@ interface Refusal {
   readonly phase: ProviderPhase;
   readonly retryAfterSeconds?: number;
   readonly upstreamRequestId?: string;
+  readonly quirks?: UpstreamRefusal['quirks'];
 }
 
 function toProviderError(refusal: Refusal): ProviderError {
@@ -125,8 +129,10 @@ function toProviderError(refusal: Refusal): ProviderError {
 /**
  * A 402 that says when to retry is a limit in flight (https://openrouter.ai/docs/api/reference/errors-and-debugging).
  */
-function isOutOfMoney({ status, fault, retryAfterSeconds }: Refusal, names: string): boolean {
+function isOutOfMoney({ status, fault, retryAfterSeconds, quirks }: Refusal, names: string): boolean {
   if (status === 402) return retryAfterSeconds === undefined;
+  // The free quota of Alibaba has the same code.
+  if (status === 429 && quirks?.quotaIsRateLimit === true && !/\bfree\b/i.test(fault.message)) return false;
   if (status === 429 && NO_QUOTA_MESSAGE.test(fault.message)) return true;
   return (status < 500 && MONEY.test(names)) || (status >= 400 && MONEY_MESSAGE.test(fault.message));
 }

@@ -362,7 +362,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   private refused({ status, headers, chunks }: NonNullable<typeof this.refusal>): ProviderError {
-    return mapUpstreamError({ status, headers, body: Buffer.concat(chunks), phase: this.phase, now: this.clock.now() });
+    const { phase, call } = this;
+    const body = Buffer.concat(chunks);
+    return mapUpstreamError({ status, headers, body, phase, now: this.clock.now(), quirks: call.quirks });
   }
 }
 

@@ -305,6 +305,15 @@ describe('the refusals of vendors', () => {
     ]);
   });
 
+  it.each([
+    ['You exceeded your current quota, please check your plan and billing details.', 'provider_rate_limited'],
+    ['Allocated quota exceeded, please increase your quota limit.', 'provider_rate_limited'],
+    ['Free allocated quota exceeded.', 'provider_error'],
+  ])('Qwen: a quota of tokens per minute refills, unless it is free: %s', async (message, expected) => {
+    const error = { message, type: 'insufficient_quota', param: null, code: 'insufficient_quota' };
+    expect((await refusal('qwen', json({ error }, 429))).code).toBe(expected);
+  });
+
   it('Mistral: the field of a refused request is named, although the list is inside the message', async () => {
     const detail = [{ type: 'extra_forbidden', loc: ['body', 'later'], msg: 'Extra inputs are not permitted' }];
     const document = { object: 'error', message: { detail }, type: 'invalid_request_error', param: null, code: null };
