@@ -117,6 +117,7 @@ const priceList = z.array(priceSchema).superRefine((prices, context) => {
 const quirks = z.strictObject({
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
   streamUsage: z.enum(['include_usage', 'none']).optional(),
+  streamOnly: z.boolean().optional(),
   developerRole: z.boolean().optional(),
   includeObfuscation: z.boolean().optional(),
   reasoningReplay: z.boolean().optional(),

@@ -10,6 +10,8 @@ export interface Quirks {
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens';
   /** `include_usage` asks for the usage chunk; `none` for upstreams that refuse `stream_options`. */
   readonly streamUsage?: 'include_usage' | 'none';
+  /** It refuses to reply without streaming, so that whole replies are streams read to their end; for `openai-chat`. */
+  readonly streamOnly?: boolean;
   /** Keep the `developer` role; otherwise it becomes `system`. */
   readonly developerRole?: boolean;
   /** Ask OpenAI not to pad stream chunks. */

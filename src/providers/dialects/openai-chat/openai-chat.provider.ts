@@ -10,6 +10,7 @@ import type { StreamRequest } from '../../kit/upstream-stream';
 import { fromOpenAiChatReply } from './chat-reply';
 import { openChatChunks, openChatEvents } from './chat-stream';
 import { checkSupport, toOpenAiChatRequest } from './chat-request';
+import { fetchGathered } from './gathered-reply';
 import { ReasoningRecorder, storeReasoning, withReasoning } from './reasoning-replay';
 
 export class OpenAiChat implements ChatProvider {
@@ -24,6 +25,7 @@ export class OpenAiChat implements ChatProvider {
   }
 
   async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
+    if (call.quirks.streamOnly === true) return fetchGathered(await this.streamRequest(request, call));
     const prepared = call.quirks.reasoningReplay === true ? await withReasoning(request, call) : request;
     const body = JSON.stringify(toOpenAiChatRequest(prepared, call, false));
     const result = fromOpenAiChatReply(await this.http.post(this.endpoint, body, call), call);
