@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { SAMPLING_FIELDS } from '../../contract/chat';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
@@ -21,7 +22,8 @@ export class MoonshotProvider extends OpenAiFormatProvider {
         reasoningReplay: true,
         // https://github.com/BerriAI/litellm/blob/main/litellm/llms/moonshot/chat/transformation.py
         joinTextParts: true,
-        dropFields: OPENAI_PLATFORM_FIELDS,
+        // Kimi models have fixed values and refuse others: https://github.com/QuantumNous/new-api/issues/5372
+        dropFields: [...OPENAI_PLATFORM_FIELDS, ...SAMPLING_FIELDS],
       },
     });
   }
