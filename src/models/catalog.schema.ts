@@ -141,6 +141,7 @@ const quirks = z.strictObject({
   dropMessageFields: z.array(label).optional(),
   acceptMessageFields: z.array(label).optional(),
   joinTextParts: z.boolean().optional(),
+  forcedTools: z.boolean().optional(),
   jsonSchemas: z.boolean().optional(),
   shortToolCallIds: z.boolean().optional(),
   reasoningEfforts: z.record(label, label).optional(),

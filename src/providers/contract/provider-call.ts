@@ -87,6 +87,8 @@ export interface Quirks {
   readonly reasoningEfforts?: Readonly<Record<string, string>>;
   /** Lower temperatures are raised to it: it refuses zero, which many clients send. */
   readonly minTemperature?: number;
+  /** `false`: it refuses to be forced to call a tool while it reasons, as it does unless `thinking` is disabled. */
+  readonly forcedTools?: boolean;
   /** `false`: of response formats it has JSON mode only, and refuses schemas. */
   readonly jsonSchemas?: boolean;
   /** Takes `response_format` as a chat has it, instead of `text.format`; for the Responses API (Perplexity). */

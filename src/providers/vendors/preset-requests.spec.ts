@@ -118,6 +118,18 @@ describe('the chat requests of presets', () => {
     },
   );
 
+  it('DeepSeek is not asked to force a tool call while it thinks, as it does by default', async () => {
+    const forced = { tools, tool_choice: { type: 'function', function: { name: 'f' } } };
+    const { chat, quirks } = configure('deepseek');
+    const refusal = chat?.complete(chatRequest(forced), providerCall({ quirks })) ?? Promise.reject();
+    const { options } = await providerErrorOf(refusal);
+    expect([options.phase, options.param, upstream.received]).toEqual(['connect', 'tool_choice', []]);
+    const plain = { ...forced, thinking: { type: 'disabled' } };
+    expect(await sentChat('deepseek', plain)).toEqual({ ...PLAIN, ...plain });
+    upstream.received.length = 0;
+    expect(await sentChat('deepseek', { tools, tool_choice: 'auto' })).toMatchObject({ tool_choice: 'auto' });
+  });
+
   it.each(['deepseek', 'moonshot'])('%s gets the reasoning of earlier turns back', async (id) => {
     const answered = { role: 'assistant', content: 'Hi', reasoning_content: 'why' };
     expect(await sentChat(id, { messages: [...messages, answered, ...messages] })).toMatchObject({

@@ -101,6 +101,9 @@ export function checkSupport(request: ChatRequest, { features, quirks }: Deploym
   if (!hasTools(request) && forcesCall(request['tool_choice'])) {
     throw unsupported('tool_choice', 'tool_choice requires a tool call, but the request has no tools.');
   }
+  if (quirks.forcedTools === false && forcesCall(request['tool_choice']) && !hasThinkingDisabled(request)) {
+    throw unsupported('tool_choice', 'This model cannot be forced to call a tool while it reasons.');
+  }
   if (features.logprobs === false && request['logprobs'] === true) throw unsupported('logprobs');
   checkResponseFormat(request['response_format'], features, quirks);
   checkReasoningEffort(request['reasoning_effort'], features);
@@ -140,6 +143,11 @@ export function isUnused(field: string, value: unknown): boolean {
 
 function forcesCall(choice: unknown): boolean {
   return choice != null && choice !== 'auto' && choice !== 'none';
+}
+
+/** The switch of DeepSeek and Moonshot. */
+function hasThinkingDisabled({ thinking }: ChatRequest): boolean {
+  return isJsonObject(thinking) && thinking['type'] === 'disabled';
 }
 
 function checkResponseFormat(format: unknown, features: ModelFeatures, { jsonSchemas }: Quirks): void {

@@ -19,6 +19,8 @@ export class DeepSeekProvider extends OpenAiFormatProvider {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
         reasoningReplay: true,
+        // https://github.com/deepseek-ai/DeepSeek-V3/issues/1376
+        forcedTools: false,
         // https://github.com/BerriAI/litellm/issues/6642
         joinTextParts: true,
         // https://github.com/llm-exe/llm-exe/issues/662
