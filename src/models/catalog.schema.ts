@@ -121,6 +121,7 @@ const quirks = z.strictObject({
   developerRole: z.boolean().optional(),
   includeObfuscation: z.boolean().optional(),
   reasoningReplay: z.boolean().optional(),
+  reasoningTag: z.enum(['think', 'reasoning']).optional(),
   reasoningSummary: z.enum(['auto', 'concise', 'detailed']).optional(),
   reasoningExcluded: z.boolean().optional(),
   trustFinishReason: z.boolean().optional(),

@@ -23,6 +23,8 @@ export interface Quirks {
   readonly reasoningReplay?: boolean;
   /** Exchanges reasoning as `reasoning_details`, and separates it from the text if asked to (MiniMax). */
   readonly reasoningDetails?: boolean;
+  /** It writes reasoning at the beginning of the text, in elements of this name. */
+  readonly reasoningTag?: 'think' | 'reasoning';
   /** Takes and returns log probabilities of a chat in OpenAI's older format (Together). */
   readonly logprobLists?: boolean;
   /**

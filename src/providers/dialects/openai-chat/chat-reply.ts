@@ -90,14 +90,14 @@ export function toLogprobs({ logprobs }: JsonObject, { content }: JsonObject, { 
 
 function toMessage(
   upstream: JsonObject,
-  { reasoningDetails }: Quirks,
+  quirks: Quirks,
 ): { message: JsonObject; calledTools: boolean; outputBytes: number } {
-  const given = reasoningDetails === true ? fromReasoningDetails(upstream) : upstream;
+  const given = quirks.reasoningDetails === true ? fromReasoningDetails(upstream) : upstream;
   const { content = null, refusal, tool_calls: toolCalls } = given;
   const message: JsonObject = { ...given, role: 'assistant', content, refusal: refusal ?? null };
   normalizeTexts(message);
-  if (reasoningDetails === true) {
-    const tags = new ThinkTags();
+  const tags = thinkTagsFor(quirks);
+  if (tags !== null) {
     separateReasoning(message, tags);
     addHeldText(message, tags);
   }
@@ -135,6 +135,11 @@ export function normalizeTexts(message: JsonObject): void {
   if (typeof reasoning === 'string') message['reasoning_content'] = reasoning;
   else if (named !== undefined) delete message['reasoning_content'];
   if (content !== undefined) message['content'] = toText(content);
+}
+
+/** For a text that may begin with reasoning; `null` where upstreams keep it apart. */
+export function thinkTagsFor({ reasoningDetails, reasoningTag }: Quirks): ThinkTags | null {
+  return reasoningDetails === true || reasoningTag !== undefined ? new ThinkTags(reasoningTag) : null;
 }
 
 /** Moves the reasoning at the beginning of a text to `reasoning_content`, in a message or in the next delta of one. */

@@ -18,6 +18,7 @@ import {
   normalizeTexts,
   separateReasoning,
   textBytes,
+  thinkTagsFor,
   toAnnotations,
   toCreated,
   toFinishReason,
@@ -29,7 +30,7 @@ import { FrameTemplate, TemplateLearner } from './content-template';
 import { fromReasoningDetails } from './reasoning-details';
 import { ReasoningRecorder } from './reasoning-replay';
 import { SingleChoice } from './single-choice';
-import { ThinkTags } from './think-tags';
+import type { ThinkTags } from './think-tags';
 import { ToolCallDeltas } from './tool-calls';
 
 const CHUNKS: StreamOutput<Buffer> = {
@@ -259,7 +260,7 @@ export class ChunkReader {
     private readonly call: ProviderCall,
     private readonly state: ChatStreamState,
   ) {
-    this.thinkTags = call.quirks.reasoningDetails === true ? new ThinkTags() : null;
+    this.thinkTags = thinkTagsFor(call.quirks);
   }
 
   /** Whether texts are passed on as they are, so that chunks may serve as templates. */

@@ -1,10 +1,10 @@
 /**
  * Reasoning at the beginning of a text, which MiniMax M3 writes there although asked to keep it apart: as
  * `<think>…</think>` (https://github.com/decolua/9router/pull/2231), or as nothing but the closing tag when it does not
- * reason (https://github.com/tetsuo-ai/agenc-core/pull/2389). Tags further on belong to the answer.
+ * reason (https://github.com/tetsuo-ai/agenc-core/pull/2389). Bedrock puts each piece of GPT OSS's into an element of
+ * its own (https://github.com/ren8k/aws-gpt-oss-samples). Tags within the answer belong to it.
  */
-const OPENING = '<think>';
-const CLOSING = '</think>';
+import type { Quirks } from '../../contract/provider-call';
 
 export interface SplitText {
   readonly reasoning: string;
@@ -15,6 +15,13 @@ export interface SplitText {
 export class ThinkTags {
   private place: 'beginning' | 'reasoning' | 'blank' | 'answer' = 'beginning';
   private held = '';
+  private readonly opening: string;
+  private readonly closing: string;
+
+  constructor(name: NonNullable<Quirks['reasoningTag']> = 'think') {
+    this.opening = `<${name}>`;
+    this.closing = `</${name}>`;
+  }
 
   /** Whether all further text is the answer's. */
   get isOver(): boolean {
@@ -24,15 +31,19 @@ export class ThinkTags {
   split(piece: string): SplitText {
     this.held += piece;
     let reasoning = '';
-    if (this.place === 'beginning') this.readBeginning();
-    if (this.place === 'reasoning') reasoning = this.readReasoning();
-    if (this.place === 'blank') this.skipBlank();
+    let left: ThinkTags['place'];
+    do {
+      left = this.place;
+      if (left === 'beginning') this.readBeginning();
+      else if (left === 'reasoning') reasoning += this.readReasoning();
+      else if (left === 'blank') this.skipBlank();
+    } while (this.place !== left);
     return { reasoning, content: this.place === 'answer' ? this.takeHeld() : '' };
   }
 
   /** The text still held back when the answer has ended. */
   end(): SplitText {
-    const rest = this.place === 'blank' ? '' : this.takeHeld();
+    const rest = this.takeHeld();
     const isReasoning = this.place === 'reasoning';
     this.place = 'answer';
     return { reasoning: isReasoning ? rest : '', content: isReasoning ? '' : rest };
@@ -40,28 +51,30 @@ export class ThinkTags {
 
   private readBeginning(): void {
     const text = this.held.trimStart();
-    if (text.startsWith(OPENING)) this.enter('reasoning', text.slice(OPENING.length));
-    else if (text.startsWith(CLOSING)) this.enter('blank', text.slice(CLOSING.length));
-    else if (!OPENING.startsWith(text) && !CLOSING.startsWith(text)) this.place = 'answer';
+    const { opening, closing } = this;
+    if (text.startsWith(opening)) this.enter('reasoning', text.slice(opening.length));
+    else if (text.startsWith(closing)) this.enter('blank', text.slice(closing.length));
+    else if (!opening.startsWith(text) && !closing.startsWith(text)) this.place = 'answer';
   }
 
   private readReasoning(): string {
-    const end = this.held.indexOf(CLOSING);
+    const end = this.held.indexOf(this.closing);
     if (end === -1) {
-      const certain = this.held.length - heldBackOf(this.held);
+      const certain = this.held.length - heldBackOf(this.held, this.closing);
       const reasoning = this.held.slice(0, certain);
       this.held = this.held.slice(certain);
       return reasoning;
     }
     const reasoning = this.held.slice(0, end);
-    this.enter('blank', this.held.slice(end + CLOSING.length));
+    this.enter('blank', this.held.slice(end + this.closing.length));
     return reasoning;
   }
 
-  /** Between the reasoning and the answer. */
+  /** Between the reasoning and the answer, or more reasoning. */
   private skipBlank(): void {
     const text = this.held.trimStart();
-    this.enter(text === '' ? 'blank' : 'answer', text);
+    if (text.startsWith(this.opening)) this.enter('reasoning', text.slice(this.opening.length));
+    else this.enter(this.opening.startsWith(text) ? 'blank' : 'answer', text);
   }
 
   private enter(place: ThinkTags['place'], held: string): void {
@@ -77,9 +90,9 @@ export class ThinkTags {
 }
 
 /** How many characters at the end of the text may be the beginning of the closing tag. */
-function heldBackOf(text: string): number {
-  for (let length = Math.min(CLOSING.length - 1, text.length); length > 0; length--) {
-    if (CLOSING.startsWith(text.slice(-length))) return length;
+function heldBackOf(text: string, closing: string): number {
+  for (let length = Math.min(closing.length - 1, text.length); length > 0; length--) {
+    if (closing.startsWith(text.slice(-length))) return length;
   }
   return 0;
 }

@@ -17,6 +17,8 @@ export class BedrockProvider extends OpenAiFormatProvider {
       capabilities: ['chat'],
       quirks: {
         streamUsage: 'include_usage',
+        // https://github.com/ren8k/aws-gpt-oss-samples
+        reasoningTag: 'reasoning',
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
     });
