@@ -100,6 +100,7 @@ describe('mapUpstreamError', () => {
       undefined,
     ],
     [400, openAi('invalid_request_error', 'content_policy_violation'), 'validation_failed', false, undefined],
+    [400, openAi('InvalidParameter', 'InvalidParameter'), 'validation_failed', false, undefined],
     [400, 'nonsense', 'provider_error', true, undefined],
     [400, openAi('', null), 'provider_error', true, undefined],
     [400, openAi('invalid_request_error', 'unknown_parameter', 'stream_options'), 'provider_error', true, undefined],
@@ -194,6 +195,13 @@ describe('mapUpstreamError', () => {
     openAi('BadRequestError', '400', null, "This model's maximum context length is 4096 tokens. However, you asked"),
     openAi('invalid_request_error', '', null, 'prompt is too long: 210000 tokens > 200000 maximum'),
     openAi('exceed_context_size_error', '', null, 'the request exceeds the available context size'),
+    openAi('invalid_request_error', null, null, 'Your request exceeded model token limit: 262144 (requested: 300000)'),
+    openAi('invalid_request_error', 'invalid_parameter_error', null, 'Range of input length should be [1, 258048]'),
+    openAi('invalid_request_error', null, null, "The input (9 tokens) is longer than the model's context length (8)."),
+    openAi('invalid_request_error', null, null, 'Please reduce the length of the messages or completion.'),
+    { code: 'Client specified an invalid argument', error: "This model's maximum prompt length is 131072" },
+    { message: 'too many tokens: size limit exceeded by 11326 tokens.' },
+    { message: 'Input is too long for requested model.' },
   ])('reports a context overflow with the words that agents match on: %j', (body) => {
     const { code, message } = map(400, body);
     expect([code, message]).toEqual(['validation_failed', expect.stringContaining('maximum context length')]);

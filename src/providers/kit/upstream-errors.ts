@@ -29,17 +29,21 @@ const CREDENTIAL_MESSAGE = /\b(incorrect|invalid) api key\b|\bapi key not valid\
 const CONTENT_POLICY =
   /content_?(against_)?(policy|filter)|moderat(?:ion|ed)|responsible_?ai|safety_violation|data_?inspection/i;
 /**
- * xAI's 403 for content has the code of a key without permission
+ * DeepSeek's 400 for content has the code of any invalid request
+ * (https://github.com/deepseek-ai/awesome-deepseek-integration/issues/13), xAI's 403 that of a key without permission
  * (https://github.com/QuantumNous/new-api/blob/main/service/violation_fee.go). MiniMax's 422 has it as a number at the
  * end only (https://platform.minimax.io/docs/api-reference/video-generation-v2-create).
  */
-const CONTENT_POLICY_MESSAGE = /\bcontent violates usage guidelines\b|\bSAFETY_CHECK_TYPE|\(102[67]\)$/i;
+const CONTENT_POLICY_MESSAGE =
+  /^content exists risk\b|\bcontent violates usage guidelines\b|\bSAFETY_CHECK_TYPE|\(102[67]\)$/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
-  /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|context_(length|size)|unsupported_(value|parameter)/i;
+  /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|invalid_?parameter|context_(length|size)|unsupported_(value|parameter)/i;
+/** Cohere's errors are sentences: https://github.com/continuedev/continue/issues/3881 */
+const CLIENT_FAULT_MESSAGE = /^invalid request: /i;
 /** Matches a code or a message: every vendor words it differently. */
 const CONTEXT_OVERFLOW =
-  /context_(length|size|window)|(maximum|available) context|context (window|size)|prompt is too long|input token count/i;
+  /context[_ ](length|size|window)|(maximum|available) context|maximum prompt length|(prompt|input) is too long|input token count|range of input length|model token limit|reduce the length of the messages|too many tokens/i;
 const UNKNOWN_MODEL = /model_not_found|unsupported_model|model_not_available|deploymentnotfound|invalid_model/i;
 /** Fields that the gateway writes itself: errors about them do not concern the client. */
 const OWN_FIELDS = new Set(['model', 'stream', 'stream_options']);
@@ -145,11 +149,12 @@ function namesCredential({ code, type, reason, message }: UpstreamFault): boolea
   return CREDENTIAL.test(`${code} ${type} ${reason ?? ''}`) || CREDENTIAL_MESSAGE.test(message);
 }
 
-function isClientFault(status: number, names: string, { param }: UpstreamFault): boolean {
+function isClientFault(status: number, names: string, { param, message }: UpstreamFault): boolean {
   if (status === 413) return true;
   if (status !== 400 && status !== 422) return false;
   if (param !== undefined && OWN_FIELDS.has(param.split(/[.[]/, 1)[0] ?? '')) return false;
-  return CLIENT_FAULT.test(names) && !UNKNOWN_MODEL.test(names);
+  const isFault = CLIENT_FAULT.test(names) || CLIENT_FAULT_MESSAGE.test(message) || CONTEXT_OVERFLOW.test(message);
+  return isFault && !UNKNOWN_MODEL.test(names);
 }
 
 /** The operator's key or account. Never 401, 402 or 403, which would blame the client's own key. */

@@ -307,6 +307,7 @@ describe('the refusals of vendors', () => {
       { error: { code: 'content_filter', message: 'Filtered', innererror: { code: 'ResponsibleAIPolicyViolation' } } },
     ],
     ['qwen', 400, { error: { code: 'data_inspection_failed', message: 'Input may contain inappropriate content' } }],
+    ['deepseek', 400, { error: { message: 'Content Exists Risk', type: 'invalid_request_error' } }],
   ])('%s: %i for the content reaches the client as such', async (id, status, document) => {
     const { code, options } = await refusal(id, json(document, status));
     expect([code, options.credentialRefused, options.details]).toMatchObject([
@@ -323,6 +324,12 @@ describe('the refusals of vendors', () => {
   ])('Qwen: a quota of tokens per minute refills, unless it is free: %s', async (message, expected) => {
     const error = { message, type: 'insufficient_quota', param: null, code: 'insufficient_quota' };
     expect((await refusal('qwen', json({ error }, 429))).code).toBe(expected);
+  });
+
+  it('Cohere: a refused request has nothing but a message', async () => {
+    const message = 'invalid request: message must be at least 1 token long or tool results must be specified.';
+    const { code, options } = await refusal('cohere', json({ id: 'x', message }, 400));
+    expect([code, options.details?.['provider_message']]).toEqual(['validation_failed', message]);
   });
 
   it('Mistral: the field of a refused request is named, although the list is inside the message', async () => {
