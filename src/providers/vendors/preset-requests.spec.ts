@@ -55,6 +55,7 @@ describe('the chat requests of presets', () => {
     ['xai', { presence_penalty: 0, frequency_penalty: 0, user: 'ada' }, { user: 'ada' }],
     ['groq', { temperature: 0, messages: [{ ...messages[0], name: 'ada' }] }, { temperature: 0 }],
     ['deepseek', { seed: 7, parallel_tool_calls: true, max_completion_tokens: 5 }, { max_tokens: 5 }],
+    ['moonshot', { prompt_cache_options: { ttl: '1h' } }, {}],
     ['moonshot', { temperature: 0.2, top_p: 0.9, presence_penalty: 1, frequency_penalty: 1 }, {}],
     ['fireworks', { reasoning_effort: 'minimal' }, { reasoning_effort: 'low' }],
     ['fireworks', { reasoning_effort: 'xhigh' }, { reasoning_effort: 'high' }],

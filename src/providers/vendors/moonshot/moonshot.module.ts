@@ -22,8 +22,11 @@ export class MoonshotProvider extends OpenAiFormatProvider {
         reasoningReplay: true,
         // https://github.com/BerriAI/litellm/blob/main/litellm/llms/moonshot/chat/transformation.py
         joinTextParts: true,
-        // Kimi models have fixed values and refuse others: https://github.com/QuantumNous/new-api/issues/5372
-        dropFields: [...OPENAI_PLATFORM_FIELDS, ...SAMPLING_FIELDS],
+        // Kimi models have fixed sampling parameters and refuse others
+        // (https://github.com/QuantumNous/new-api/issues/5372). A cache of one hour is written at twice the price of
+        // the input, which the catalogue does not have
+        // (https://forum.moonshot.ai/t/context-caching-upgrade-5-min-1-hour-ttl-options/613).
+        dropFields: [...OPENAI_PLATFORM_FIELDS, ...SAMPLING_FIELDS, 'prompt_cache_options'],
       },
     });
   }
