@@ -8,7 +8,7 @@ import { createObjectStorage } from '../../core/storage/create-object-storage';
 import type { ObjectStorage } from '../../core/storage/object-storage';
 import { type Micro, microToJson } from '../../core/types/micro';
 import { CliError, withContext } from '../cli-context';
-import { formatTable, run, type CommandResult } from '../command-result';
+import { countOf, formatTable, run, type CommandResult } from '../command-result';
 import { parseDay, parseInteger } from '../option-parsers';
 
 /** For a whole object. */
@@ -96,7 +96,7 @@ async function compareWithClosing(
     const { sums } = await verifyArchivedDay(object, { contentDigest, closings: await repository.readClosings(day) });
     const { reservationCount, chargedMicro } = totalOf(sums.values());
     return {
-      text: `${objectKey} is whole: ${reservationCount} requests, ${chargedMicro} micro-units charged.`,
+      text: `${objectKey} is whole: ${countOf(reservationCount, 'request')}, ${chargedMicro} micro-units charged.`,
       json: { ...about, ok: true, requests: Number(reservationCount), charged_micro: toJson(chargedMicro) },
     };
   } catch (error) {

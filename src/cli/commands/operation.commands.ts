@@ -15,7 +15,7 @@ import {
 import { diffWithPriceList, type PriceListDiff } from '../../models/price-list-diff';
 import { findRetired, findUnknownProviders, findWarnings } from '../../models/review-catalog';
 import { CliError, loadProviders, withContext, withServices } from '../cli-context';
-import { formatTable, run, type CommandResult } from '../command-result';
+import { countOf, formatTable, run, type CommandResult } from '../command-result';
 
 export function addOperationCommands(program: Command): void {
   const catalog = program.command('catalog').description('check and import the model catalogue');
@@ -58,8 +58,8 @@ async function checkCatalog(): Promise<CommandResult> {
       ...errors.map((problem) => `error: ${formatProblem(problem)}`),
       ...warnings.map((problem) => `warning: ${formatProblem(problem)}`),
       errors.length > 0
-        ? `The catalogue has ${errors.length} errors.`
-        : `The catalogue is valid: ${models.length} models, ${warnings.length} warnings.`,
+        ? `The catalogue has ${countOf(errors.length, 'error')}.`
+        : `The catalogue is valid: ${countOf(models.length, 'model')}, ${countOf(warnings.length, 'warning')}.`,
     ].join('\n'),
     json: { valid: errors.length === 0, models: models.length, errors, warnings },
     failed: errors.length > 0,
@@ -88,7 +88,7 @@ async function diffCatalog(file: string): Promise<CommandResult> {
     'Nothing differs.',
   );
   return {
-    text: `${table}\n${compared} deployments compared, ${unlisted.length} not in the list. Prices: micro-units per million tokens.`,
+    text: `${table}\n${countOf(compared, 'deployment')} compared, ${unlisted.length} not in the list. Prices: micro-units per million tokens.`,
     json: {
       compared,
       unlisted,
@@ -116,8 +116,8 @@ function importCatalogFiles(): Promise<CommandResult> {
     const { added, changed, disabled, prices } = summary;
     return {
       text:
-        `Read ${models.length} models: ${added.length} added, ${changed.length} changed, ` +
-        `${disabled.length} disabled, ${prices} new prices. Running gateways apply this within 30 seconds.`,
+        `Read ${countOf(models.length, 'model')}: ${added.length} added, ${changed.length} changed, ` +
+        `${disabled.length} disabled, ${countOf(prices, 'new price')}. Running gateways apply this within 30 seconds.`,
       json: { models: models.length, ...summary },
     };
   });

@@ -230,6 +230,15 @@ describe('the command line', () => {
       await empty.drop();
     });
 
+    it('with one fault is reported as such, exit code 1', async () => {
+      const directory = mkdtempSync(join(tmpdir(), 'gateway-catalogue-'));
+      writeFileSync(join(directory, 'models.yaml'), 'models: 1');
+      const faulty = createCli({ ...serverSettings(database.url), CATALOG_DIR: directory });
+      const { exitCode, stdout } = await faulty.run('catalog', 'check');
+      expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/The catalogue has 1 error\.\n$/)]);
+      faulty.close();
+    });
+
     it('are compared with a price list, exit code 1 when a price differs', async () => {
       const file = join(mkdtempSync(join(tmpdir(), 'gateway-prices-')), 'api.json');
       writeFileSync(file, JSON.stringify({ openai: { models: { 'gpt-4o': { cost: { input: 99 } } } } }));
