@@ -74,7 +74,9 @@ export class CredentialService {
   async remove(name: string, actor: Actor): Promise<void> {
     this.assertKnown(name);
     await this.change(name, 'credential.deleted', actor, async (manager) => {
-      if ((await this.repository.find(manager, name)) === null) throw notFound('No value is stored for this name.');
+      if ((await this.repository.find(manager, name)) === null) {
+        throw new GatewayError('not_found', 'No value is stored for this name.');
+      }
       await this.repository.remove(manager, name);
     });
   }
@@ -124,7 +126,7 @@ export class CredentialService {
 
   private assertKnown(name: string): void {
     if (this.providers.storableCredentials.includes(name)) return;
-    throw notFound('No provider has a setting with this name.');
+    throw new GatewayError('not_found', 'No provider has a setting with this name.', { param: 'name' });
   }
 
   private describe(name: string, row: ProviderCredentialEntity | undefined): CredentialRecord {
@@ -161,8 +163,4 @@ function isBaseUrl(name: string): boolean {
 
 function invalid(message: string): GatewayError {
   return new GatewayError('validation_failed', message, { param: 'value' });
-}
-
-function notFound(message: string): GatewayError {
-  return new GatewayError('not_found', message);
 }

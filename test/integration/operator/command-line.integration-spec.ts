@@ -150,7 +150,10 @@ describe('the commands of operators', () => {
     const empty = await cli.runWith('', 'credential', 'set', '--name', 'OPENAI_API_KEY');
     expect(empty).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringMatching(/^error: standard input: /) });
     const unknown = await cli.runWith('x', 'credential', 'set', '--name', 'HOME');
-    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('No provider has a setting') });
+    expect(unknown).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/'--name': No provider has a setting/),
+    });
     const listed = await cli.run('credential', 'list');
     expect(listed.stdout).toContain(secret.slice(-4));
     expect([stored, unknown, listed].map((each) => JSON.stringify(each)).join()).not.toContain(secret);
