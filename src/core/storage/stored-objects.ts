@@ -38,8 +38,8 @@ export interface Deletions {
 @Injectable()
 export class StoredObjects {
   private readonly logger = new Logger(StoredObjects.name);
-  /** Whether the last object could not be stored. Other calls can succeed meanwhile, as on a full disk. */
-  private isUnavailable = false;
+  /** Why objects could not be stored since one was. Other calls can succeed meanwhile, as on a full disk. */
+  private readonly outage = new Set<string>();
 
   constructor(
     @Inject(OBJECT_STORAGE) private readonly storage: ObjectStorage | null,
@@ -145,16 +145,17 @@ export class StoredObjects {
     }
   }
 
-  /** Once per outage: clients only learn that outputs cannot be stored, not why. */
+  /** Each cause once per outage: clients only learn that outputs cannot be stored, not why. */
   private reportOutage(cause: unknown): void {
-    if (this.isUnavailable) return;
-    this.isUnavailable = true;
+    const kind = kindOfFailure(cause);
+    if (this.outage.has(kind)) return;
+    this.outage.add(kind);
     this.logger.error({ event: 'storage_unavailable', message: `object storage is unavailable: ${String(cause)}` });
   }
 
   private reportBack(): void {
-    if (!this.isUnavailable) return;
-    this.isUnavailable = false;
+    if (this.outage.size === 0) return;
+    this.outage.clear();
     this.logger.warn({ event: 'storage_available', message: 'object storage is available again' });
   }
 
@@ -164,6 +165,12 @@ export class StoredObjects {
     }
     return this.storage;
   }
+}
+
+/** Messages name the file or the address, which differs from object to object. */
+function kindOfFailure(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  return 'code' in cause ? String(cause.code) : cause.name;
 }
 
 async function inDatabase<Result>(work: Promise<Result>): Promise<Result> {

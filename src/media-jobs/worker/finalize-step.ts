@@ -1,6 +1,7 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { type CompiledPrice, compilePrice, sanitizeUsage } from '../../billing/pricing/price';
 import { differsFromList } from '../../billing/pricing/vendor-bill';
+import { CLOCK, type Clock } from '../../core/time/clock';
 import { inStep } from '../../core/types/trace';
 import { type Micro, microToJson } from '../../core/types/micro';
 import { CatalogRepository } from '../../models/catalog.repository';
@@ -24,6 +25,9 @@ export type Finalized = 'ended' | 'no-result' | 'unreachable' | 'no-storage';
 
 /** Price versions whose jobs end at about the same time. */
 const MAX_COMPILED = 1_000;
+/** Minimum interval between log lines about one job whose result cannot be stored. */
+const REPORT_EVERY_MS = 600_000;
+const MAX_REPORTED = 10_000;
 
 /**
  * Completes a job that the provider has finished: stores its files, charges it and ends it. Idempotent: any worker may
@@ -34,12 +38,15 @@ export class FinalizeStep {
   private readonly logger = new Logger(FinalizeStep.name);
   /** By version, which never changes. */
   private readonly compiled = new Map<string, CompiledPrice>();
+  /** When a failure to store its result was logged, by job. */
+  private readonly reported = new Map<string, number>();
 
   constructor(
     private readonly work: JobWorkRepository,
     private readonly intake: ArtifactIntake,
     private readonly prices: CatalogRepository,
     private readonly endings: JobEndings,
+    @Inject(CLOCK) private readonly clock: Pick<Clock, 'monotonic'>,
   ) {}
 
   finalizeJob(lease: JobLease, success: Success, source: OutputSource): Promise<Finalized> {
@@ -77,7 +84,13 @@ export class FinalizeStep {
   private async judge(job: MediaJob, error: unknown): Promise<Finalized> {
     const facts = { job_id: job.id, provider: job.provider, err: error };
     if (!(error instanceof ResultError)) {
-      this.logger.warn({ message: 'failed to store the result of a job', event: 'job_result_store_failed', ...facts });
+      if (this.isReportDue(job)) {
+        this.logger.warn({
+          message: 'failed to store the result of a job',
+          event: 'job_result_store_failed',
+          ...facts,
+        });
+      }
       return 'no-storage';
     }
     this.logger.warn({
@@ -90,6 +103,15 @@ export class FinalizeStep {
     if (error.fault !== 'too-large') return 'no-result';
     await this.endings.fail(job, TOO_LARGE);
     return 'ended';
+  }
+
+  /** Storing is retried for as long as the storage is unavailable. */
+  private isReportDue({ id }: MediaJob): boolean {
+    const nowMs = this.clock.monotonic();
+    if (nowMs - (this.reported.get(id) ?? -Infinity) < REPORT_EVERY_MS) return false;
+    if (this.reported.size >= MAX_REPORTED) this.reported.clear();
+    this.reported.set(id, nowMs);
+    return true;
   }
 
   /**

@@ -296,7 +296,8 @@ describe('polling a submitted job', () => {
     await engine.dataSource.query(statement, [id]);
   }
 
-  it('completes when object storage recovers, and is charged once (F-44)', async () => {
+  it('completes when object storage recovers, is charged once, and logs one of its failures (F-44)', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn');
     const job = await submitted();
     stage.storage.failures = 3;
     for (let failed = 0; failed < 3; failed++) {
@@ -308,6 +309,8 @@ describe('polling a submitted job', () => {
     expect(await artifactsOf(ended)).toHaveLength(1);
     expect(await chargeOf(ended)).toEqual([{ charges: 1, events: 1 }]);
     expect(stage.storage.puts).toBe(4);
+    const failures = warn.mock.calls.filter(([line]) => line.event === 'job_result_store_failed');
+    expect(failures).toEqual([[expect.objectContaining({ job_id: job.id })]]);
   });
 
   it.each<[string, () => Promise<Readable>]>([

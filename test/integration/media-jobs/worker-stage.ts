@@ -202,7 +202,7 @@ export class WorkerStage {
     const endings = new JobEndings(engine.endings, engine.jobs, new Metrics(), webhooks, systemClock);
     const findPrice = () => (this.priceReads++, Promise.resolve(settings.price ?? PRICE));
     const prices = { findPrice } as never;
-    const finalize = new FinalizeStep(engine.work, intake, prices, endings);
+    const finalize = new FinalizeStep(engine.work, intake, prices, endings, systemClock);
     const targets = this.createTargets();
     this.inputs = new JobInputs(new ImageInputs(outbound), outbound, objects);
     const memory = new ImageMemory(config);

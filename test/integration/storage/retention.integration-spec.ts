@@ -168,6 +168,27 @@ describe('an output', () => {
   });
 });
 
+describe('an outage', () => {
+  it('is logged once for each of its causes, and so is its end', async () => {
+    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const fail = async (code: string) => {
+      const cause = Object.assign(new Error(`${code}: open '${randomUUID()}'`), { code });
+      jest.spyOn(storage, 'put').mockRejectedValueOnce(storageUnavailable(cause));
+      await expect(store(newOwner())).rejects.toMatchObject({ code: 'service_unavailable' });
+    };
+    for (const code of ['ENOSPC', 'ENOSPC', 'EACCES', 'ENOSPC']) await fail(code);
+    await store(newOwner());
+    await fail('ENOSPC');
+    const lines = [...error.mock.calls, ...warn.mock.calls].map(([{ event, message }]) => [event, message]);
+    expect(lines).toEqual([
+      ['storage_unavailable', expect.stringContaining('ENOSPC')],
+      ['storage_unavailable', expect.stringContaining('EACCES')],
+      ['storage_unavailable', expect.stringContaining('ENOSPC')],
+      ['storage_available', expect.any(String)],
+    ]);
+  });
+});
+
 describe('without a storage', () => {
   it('nothing is stored or signed, and that is said', async () => {
     const none = assemble(null).objects;
