@@ -3,6 +3,7 @@ import { isDatabaseUnavailable } from './core/database/database-outage';
 import { driverErrorOf, isPermanentDatabaseError } from './core/database/driver-error';
 import { OldDatabaseError } from './core/database/migration-files';
 import { DatabaseConnectionError } from './core/database/once-reachable';
+import { EmbeddedServerError } from './core/embedded/embedded-server-error';
 import { DataDirectoryInUseError } from './core/embedded/services-file';
 import { ListenError } from './core/http/listen';
 import { DataDirectoryError } from './core/secrets/private-files';
@@ -15,6 +16,7 @@ const MESSAGE_SUFFICES = [
   DataDirectoryError,
   DataDirectoryInUseError,
   DatabaseConnectionError,
+  EmbeddedServerError,
   ListenError,
   OldDatabaseError,
 ];

@@ -1,5 +1,7 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { endChildren, findFreePort } from '../harness/child-process';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../harness/database';
 import { createDataDirectory, GatewayProcess, TEST_PEPPER } from '../harness/gateway-process';
@@ -44,6 +46,19 @@ describe('a gateway with invalid settings', () => {
     const log = await refusal({ CATALOG_DIR: '/nowhere/at/all', DATABASE_URL: '', REDIS_URL: '' });
     expect(log).toContain('CATALOG_DIR');
     expect(log).not.toMatch(/^\s+at /m);
+  });
+
+  it('exits with 1 and prints why no embedded database can be created, without a stack', async () => {
+    const data = createDataDirectory();
+    try {
+      // Neither root's PostgreSQL account nor another user can write here.
+      mkdirSync(join(data.path, 'postgres'), { mode: 0o500 });
+      const log = await refusal({ DATABASE_URL: '', REDIS_URL: '', DATA_DIR: data.path });
+      expect(log).toMatch(/permission denied/i);
+      expect(log).not.toMatch(/^\s+at /m);
+    } finally {
+      data.remove();
+    }
   });
 
   it('exits with 1 in production without its servers and secrets, naming all four', async () => {

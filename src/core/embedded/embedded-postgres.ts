@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import type { Logger } from 'pino';
+import { EmbeddedServerError } from './embedded-server-error';
 import { OrphanGuard } from './orphan-guard';
 import { choosePostgresAccount, type PostgresAccount } from './postgres-account';
 import { locateHome, locatePrograms, type PostgresPrograms } from './postgres-files';
@@ -123,11 +124,26 @@ async function createCluster(cluster: Cluster, password: string): Promise<void> 
     '--no-instructions',
   ];
   try {
-    await promisify(execFile)(cluster.programs.initdb, options, { ...cluster.account, cwd: '/', env: { LC_ALL: 'C' } });
+    await runInitdb(cluster, options);
     renameSync(draft, cluster.data);
   } finally {
     rmSync(passwordFile, { force: true });
     rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+async function runInitdb({ programs, account, home }: Cluster, options: readonly string[]): Promise<void> {
+  try {
+    await promisify(execFile)(programs.initdb, options, { ...account, cwd: '/', env: { LC_ALL: 'C' } });
+  } catch (error) {
+    const { stderr, message } = error as { readonly stderr?: string; readonly message: string };
+    // Not the message of a program that ran: it repeats the command.
+    const reason = stderr?.trim() || message;
+    throw new EmbeddedServerError(
+      `The database of the embedded PostgreSQL cannot be created in ${home}:\n${reason}\n` +
+        'Check the directory that DATA_DIR names, or set DATABASE_URL.',
+      { cause: error },
+    );
   }
 }
 
@@ -178,7 +194,7 @@ async function launchServer(cluster: Cluster, port: number, guard: OrphanGuard):
   child.unref();
   for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS; waitedMs += POLL_MS) {
     if (child.exitCode !== null || child.signalCode !== null) {
-      throw new Error(`PostgreSQL ended while starting:\n${readLogTail(cluster.logPath)}`);
+      throw new EmbeddedServerError(`PostgreSQL ended while starting:\n${readLogTail(cluster.logPath)}`);
     }
     const lock = readLockFile(cluster.data);
     if (lock?.pid === child.pid && lock?.ready) {
@@ -187,7 +203,9 @@ async function launchServer(cluster: Cluster, port: number, guard: OrphanGuard):
     await delay(POLL_MS);
   }
   child.kill('SIGQUIT');
-  throw new Error(`PostgreSQL was not ready within ${READY_TIMEOUT_MS} ms:\n${readLogTail(cluster.logPath)}`);
+  throw new EmbeddedServerError(
+    `PostgreSQL was not ready within ${READY_TIMEOUT_MS} ms:\n${readLogTail(cluster.logPath)}`,
+  );
 }
 
 /** The first and the eighth line of postmaster.pid, which the server writes for pg_ctl. */

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { ConfigurationError } from '../config/load-config';
 import { startEmbeddedPostgres } from './embedded-postgres';
 import { startEmbeddedRedis } from './embedded-redis';
 import { loadOrCreateSecrets } from '../secrets/service-secrets';
@@ -109,7 +110,9 @@ async function start(settings: EmbeddedServicesSettings, logger: Logger, tempora
 
 function requireUrl(name: string, url: string | null, ownerPid: number): string {
   if (url === null) {
-    throw new Error(`The running gateway (process ${ownerPid}) uses a different ${name}; set the same one here.`);
+    throw new ConfigurationError([
+      `The running gateway (process ${ownerPid}) uses a different ${name}; set the same one here.`,
+    ]);
   }
   return url;
 }

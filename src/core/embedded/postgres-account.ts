@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { EmbeddedServerError } from './embedded-server-error';
 
 /** The system account that PostgreSQL runs as. `null`: the current one. */
 export type PostgresAccount = { readonly uid: number; readonly gid: number } | null;
@@ -7,7 +8,7 @@ export type PostgresAccount = { readonly uid: number; readonly gid: number } | n
 /** PostgreSQL refuses to run as root, so under root it runs as a standard system account. */
 const ACCOUNT_NAMES = ['postgres', 'nobody'];
 
-/** @throws Error when this process is root and the system has none of the accounts */
+/** @throws EmbeddedServerError when this process is root and the system has none of the accounts */
 export function choosePostgresAccount(): PostgresAccount {
   if (process.getuid?.() !== 0) {
     return null;
@@ -21,7 +22,7 @@ export function choosePostgresAccount(): PostgresAccount {
       return { uid: Number(uid), gid: Number(gid) };
     }
   }
-  throw new Error(
+  throw new EmbeddedServerError(
     `PostgreSQL does not run as root, and this system has no account ${ACCOUNT_NAMES.join(' or ')}. ` +
       'Run the gateway as another user, or set DATABASE_URL.',
   );

@@ -20,6 +20,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { EmbeddedServerError } from './embedded-server-error';
 import { canRun, canUseDirectory, type PostgresAccount } from './postgres-account';
 
 const SHARED_ROOT = '/var/lib/inference-gateway';
@@ -41,7 +42,7 @@ export function locatePrograms(account: PostgresAccount): PostgresPrograms {
   const usable = canRun(join(native, 'bin', 'postgres'), account) ? native : copyPrograms(packageDir);
   const postgres = join(usable, 'bin', 'postgres');
   if (!canRun(postgres, account)) {
-    throw new Error(`${postgres} does not run on this system. Set DATABASE_URL to use another server.`);
+    throw new EmbeddedServerError(`${postgres} does not run on this system. Set DATABASE_URL to use another server.`);
   }
   return { postgres, initdb: join(usable, 'bin', 'initdb') };
 }
@@ -53,7 +54,9 @@ export function locateHome(dataDir: string, account: PostgresAccount): string {
     return realpathSync(home);
   }
   if (lstatSync(home, { throwIfNoEntry: false })) {
-    throw new Error(`${home} points to a missing directory. Restore it, or remove ${dataDir} to start with no data.`);
+    throw new EmbeddedServerError(
+      `${home} points to a missing directory. Restore it, or remove ${dataDir} to start with no data.`,
+    );
   }
   mkdirSync(home, { recursive: true, mode: 0o700 });
   if (account === null) {
@@ -78,7 +81,7 @@ function findPackage(): string {
     return resolve(dirname(require.resolve(name)), '..');
   } catch (error) {
     const message = `There is no embedded PostgreSQL for this system (${name}). Set DATABASE_URL.`;
-    throw new Error(message, { cause: error });
+    throw new EmbeddedServerError(message, { cause: error });
   }
 }
 

@@ -1,14 +1,17 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { EmbeddedServerError } from './embedded-server-error';
 
 const POLL_MS = 20;
 
-/** What a child process sends first, once it is ready. @throws Error with this message if the process exits before */
+/** What a child process sends first, once it is ready. @throws EmbeddedServerError when it exits before */
 export function firstMessage<Message>(child: ChildProcess, failure: string): Promise<Message> {
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as Message));
-    child.once('exit', (code, signal) => reject(new Error(`${failure} (${signal ?? `exit code ${code}`})`)));
+    child.once('exit', (code, signal) => {
+      reject(new EmbeddedServerError(`${failure} (${signal ?? `exit code ${code}`})`));
+    });
   });
 }
 
