@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { endChildren, findFreePort } from '../harness/child-process';
@@ -58,6 +58,28 @@ describe('a gateway with invalid settings', () => {
       expect(log).not.toMatch(/^\s+at /m);
     } finally {
       data.remove();
+    }
+  });
+
+  it('exits with 1 in production when its local object storage cannot be written', async () => {
+    const database = await createTestDatabase();
+    const occupied = join(directory.path, 'occupied');
+    writeFileSync(occupied, '');
+    try {
+      const log = await refusal({
+        NODE_ENV: 'production',
+        STORAGE: 'local',
+        DATA_DIR: occupied,
+        PUBLIC_BASE_URL: 'https://ai.example',
+        DATABASE_URL: database.url,
+        REDIS_URL: createTestRedis().url,
+        API_KEY_PEPPER: TEST_PEPPER,
+        SECRETS_KEY: '0'.repeat(64),
+      });
+      expect(log).toMatch(/occupied\/objects cannot be written: .+ Check the directory that DATA_DIR names\.\n$/);
+      expect(log).not.toMatch(/^\s+at /m);
+    } finally {
+      await database.drop();
     }
   });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isNativeError } from 'node:util/types';
 
@@ -31,6 +31,19 @@ export function createFile(path: string, content: string): boolean {
  */
 export function replaceFile(path: string, content: string): void {
   withDraft(path, content, (draft) => renameSync(draft, path));
+}
+
+/**
+ * Creates a private directory if there is none.
+ * @throws DataDirectoryError unless this process can create files in it
+ */
+export function requireWritableDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw cannotBeWritten(path, error);
+  }
 }
 
 /** Whether a file system error has this code, such as `ENOENT`. */

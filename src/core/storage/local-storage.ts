@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { requireWritableDirectory } from '../secrets/private-files';
 import type { Clock } from '../time/clock';
 import { openFile, removeAbandonedDrafts, removeFile, writeFileWhole } from './local-files';
 import { isObjectKey, requireObjectKey, requireStoredKey } from './object-key';
@@ -113,6 +114,11 @@ export class LocalStorage implements ObjectStorage {
       stream: (first, last) => file.createReadStream({ start: first, end: Math.max(first, last) }),
       close: () => file.close(),
     };
+  }
+
+  /** @throws DataDirectoryError: otherwise every upload would fail. */
+  requireWritable(): void {
+    requireWritableDirectory(this.options.root);
   }
 
   /** Removes drafts left by dead processes. */

@@ -1,9 +1,10 @@
-import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { SchedulingModule } from '../scheduling/scheduling.module';
 import { HttpAdapterHost } from '@nestjs/core';
 import { CLOCK, type Clock } from '../time/clock';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { createObjectStorage } from './create-object-storage';
+import { LocalStorage } from './local-storage';
 import { OBJECT_STORAGE, type ObjectStorage } from './object-storage';
 import { RetentionSweeperService } from './retention-sweeper.service';
 import { StoredObjectRepository } from './stored-object.repository';
@@ -25,8 +26,13 @@ import { StoredObjects } from './stored-objects';
   ],
   exports: [OBJECT_STORAGE, StoredObjects],
 })
-export class StorageModule implements OnApplicationShutdown {
+export class StorageModule implements OnModuleInit, OnApplicationShutdown {
   constructor(@Inject(OBJECT_STORAGE) private readonly storage: ObjectStorage | null) {}
+
+  /** @throws DataDirectoryError when local objects cannot be written */
+  onModuleInit(): void {
+    if (this.storage instanceof LocalStorage) this.storage.requireWritable();
+  }
 
   onApplicationShutdown(): void {
     this.storage?.close();

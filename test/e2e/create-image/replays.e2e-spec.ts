@@ -171,10 +171,11 @@ describe('while the storage is unavailable', () => {
   let broken: ImageGateway;
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'gateway-images-'));
-    // A file in place of the storage folder.
-    writeFileSync(join(dataDir, 'objects'), '');
     const moving: Clock = { now: systemClock.now, monotonic: () => systemClock.monotonic() + monotonicMs };
     broken = await ImageGateway.start({ DATA_DIR: dataDir, STORAGE: 'local' }, moving);
+    // A file in place of the storage folder.
+    rmSync(join(dataDir, 'objects'), { recursive: true });
+    writeFileSync(join(dataDir, 'objects'), '');
   });
   afterAll(async () => {
     await broken.stop();
