@@ -99,6 +99,19 @@ describeJourney('fields whose value is in the address', () => {
   });
 
   it.each([
+    ['before the first of the API', [...'112019991030AM']],
+    ['that is incomplete', ['Backspace']],
+  ])('take no moment %s, and show the one in force', async (_, keys) => {
+    await open('/requests?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z', 'Requests');
+    const before = page.getByLabel('Before (UTC)');
+    await before.focus();
+    for (const key of keys) await page.keyboard.press(key);
+    await page.getByRole('heading', { level: 1 }).click();
+    expect(await before.inputValue()).toBe('2026-02-01T00:00');
+    await isInAddress('to', '2026-02-01T00:00:00Z');
+  });
+
+  it.each([
     ['/keys', 'API keys', 'Search keys', 'production'],
     ['/models', 'Models', 'Search models', 'chat'],
   ])('keep the cursor where text is inserted into the search of %s', async (path, heading, label, word) => {

@@ -1,4 +1,5 @@
 import { useId, useState, type ReactNode } from 'react';
+import { momentOf } from '../../app/search-values';
 import { fromUtcInput, LATEST_UTC_INPUT, toUtcInput } from '../../format/time';
 import { useFollowedValue } from '../../ui/use-followed-value';
 
@@ -149,8 +150,12 @@ export function TimeFilter({ label, value, onChange }: TimeProps) {
         className="control w-auto!"
         max={LATEST_UTC_INPUT}
         defaultValue={shown}
-        onBlur={({ currentTarget: { value: text } }) => {
-          if (text !== shown) onChange(text === '' ? undefined : fromUtcInput(text));
+        onBlur={({ currentTarget: field }) => {
+          const { value: text, validity } = field;
+          const time = text === '' ? undefined : momentOf(fromUtcInput(text));
+          // What is incomplete or outside of the times of the API is not in force either.
+          if (validity.badInput || (text !== '' && time === undefined)) field.value = shown;
+          else if (text !== shown) onChange(time);
         }}
       />
     </Labelled>
