@@ -366,8 +366,12 @@ describeJourney('accounts', () => {
     await signIn(user, email);
     const { page } = user;
     const tab = await user.context.newPage();
-    await tab.goto(`/dashboard/o/${organizationId}/settings`);
-    await tab.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    tab.on('dialog', (dialog) => void dialog.dismiss());
+    await tab.goto(`/dashboard/o/${organizationId}/keys`);
+    await tab.getByRole('button', { name: 'Create key' }).first().click();
+    await tab.getByLabel('Name', { exact: true }).fill('seen once');
+    await tab.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    await tab.locator('[data-secret]').waitFor();
     await page.getByRole('link', { name: 'Members' }).click();
     await page.getByText(colleague).waitFor();
     await page.getByRole('button', { name: /^Account:/ }).click();

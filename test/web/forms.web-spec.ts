@@ -3,6 +3,7 @@ import { SessionService } from '../../src/dashboard/accounts/session.service';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import { findFreePort } from '../harness/child-process';
 import { TestGateway } from '../harness/gateway';
+import { goBackInPage, reloadIsAsked } from './leaving';
 
 describeJourney('forms', () => {
   let gateway: TestGateway;
@@ -81,34 +82,27 @@ describeJourney('forms', () => {
     await user.close();
   });
 
-  it('that show a new key stay open when the reader goes back', async () => {
+  it('that show a new key stay open when the reader goes back, and ask before a reload until it is copied', async () => {
     const owner = await gateway.dashboardUser({ role: 'owner' });
     const user = await BrowserUser.signedIn(gateway, owner);
     const { page } = user;
-    const goBack = (): Promise<unknown> =>
-      page.evaluate(() => {
-        const left = new Promise((resolve) => {
-          addEventListener('popstate', () => requestAnimationFrame(() => requestAnimationFrame(resolve)), {
-            once: true,
-          });
-        });
-        history.back();
-        return left;
-      });
     await page.goto(`/dashboard/o/${owner.organizationId}/members`);
     await page.getByRole('link', { name: 'API keys', exact: true }).click();
     await page.getByRole('button', { name: 'Create key' }).first().click();
     await page.getByLabel('Name', { exact: true }).fill('seen once');
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
     await page.locator('[data-secret]').waitFor();
-    await goBack();
+    await goBackInPage(page);
+    expect(await reloadIsAsked(page)).toBe(true);
     expect(await page.locator('[data-secret]').count()).toBe(1);
-    await page.getByRole('button', { name: 'I have copied the key' }).click();
+    await page.getByRole('button', { name: 'Copy API key' }).click();
+    await page.getByText('Copied', { exact: true }).waitFor();
+    expect(await reloadIsAsked(page)).toBe(false);
     await page.getByRole('link', { name: 'seen once' }).click();
     await page.getByRole('button', { name: 'Replace', exact: true }).click();
     await page.getByRole('button', { name: 'Replace key' }).click();
     await page.locator('[data-secret]').waitFor();
-    await goBack();
+    await goBackInPage(page);
     expect(await page.locator('[data-secret]').count()).toBe(1);
     await page.getByRole('button', { name: 'I have copied the key' }).click();
     await page.getByRole('heading', { level: 1, name: 'seen once' }).waitFor();

@@ -4,6 +4,7 @@ import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { Role } from '../../src/core/types/role';
 import { pictures } from '../harness/pictures';
 import { PublicHost } from '../harness/public-host';
+import { goBackInPage, reloadIsAsked } from './leaving';
 
 describeJourney('webhooks', () => {
   let served: JobGateway;
@@ -76,13 +77,17 @@ describeJourney('webhooks', () => {
     await page.getByRole('region', { name: 'Attempts' }).getByText('204').waitFor();
     await pictures(user, 'webhook-delivered');
 
-    await page.goBack();
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).first().click();
+    await page.getByRole('link', { name: 'Signing secret' }).click();
     await page.getByRole('button', { name: 'Rotate' }).click();
     const confirm = page.getByRole('dialog', { name: 'Rotate the webhook secret?' });
     expect(await confirm.locator('button:focus').innerText()).toBe('Cancel');
     await confirm.getByRole('button', { name: 'Rotate' }).click();
     const next = await dialog.locator('[data-secret]').innerText();
     expect(next).not.toBe(secret);
+    await goBackInPage(page);
+    expect(await reloadIsAsked(page)).toBe(true);
+    expect(await dialog.locator('[data-secret]').innerText()).toBe(next);
     await user.close();
   });
 

@@ -11,6 +11,7 @@ const CHANNEL = 'dashboard-session';
 const LOGIN = '/dashboard/login';
 
 let state: SessionState = 'unknown';
+let leaving = false;
 const listeners = new Set<() => void>();
 const channel = new BroadcastChannel(CHANNEL);
 
@@ -56,9 +57,15 @@ export function sessionEndedByUser(next = LOGIN): void {
   leave(next);
 }
 
+/** Whether the user has signed out, after which no page may ask to stay and go on showing what it has. */
+export function isLeaving(): boolean {
+  return leaving;
+}
+
 /** Loads a page anew, so that nothing of the user stays in memory. */
 function leave(next = LOGIN): void {
   sessionStorage.clear();
+  leaving = true;
   window.addEventListener('pagehide', () => {
     // What still runs may write until the page is gone.
     sessionStorage.clear();

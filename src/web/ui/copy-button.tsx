@@ -9,9 +9,10 @@ interface CopyButtonProps {
   /** The object that is copied, for example `request id`. */
   readonly object: string;
   readonly showLabel?: boolean;
+  readonly onCopied?: () => void;
 }
 
-export function CopyButton({ text, object, showLabel = false }: CopyButtonProps) {
+export function CopyButton({ text, object, showLabel = false, onCopied }: CopyButtonProps) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return undefined;
@@ -24,7 +25,12 @@ export function CopyButton({ text, object, showLabel = false }: CopyButtonProps)
       variant={showLabel ? 'secondary' : 'quiet'}
       small
       title={showLabel ? undefined : label}
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+      onClick={() =>
+        void navigator.clipboard.writeText(text).then(() => {
+          setCopied(true);
+          onCopied?.();
+        })
+      }
     >
       {copied ? <Check size={14} aria-hidden="true" /> : <Copy size={14} aria-hidden="true" />}
       <span className={showLabel ? '' : 'sr-only'} aria-live="polite">

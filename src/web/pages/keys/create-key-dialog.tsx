@@ -30,7 +30,7 @@ export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
     },
     invalidates: [keysKey(id)],
   });
-  useStay(create.pending || secret !== undefined);
+  useStay(create.pending && secret === undefined, true);
   if (secret !== undefined) {
     return (
       <Dialog title="Your new API key" onClose={onClose} wide modalOnly>

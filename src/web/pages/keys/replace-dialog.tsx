@@ -41,7 +41,7 @@ export function ReplaceDialog({ apiKey, onClose }: ReplaceDialogProps) {
     },
     invalidates: [keysKey(org)],
   });
-  useStay(replace.pending || issued !== undefined);
+  useStay(replace.pending && issued === undefined, true);
   if (issued !== undefined) {
     const finish = (): void => {
       onClose();

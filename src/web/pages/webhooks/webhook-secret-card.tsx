@@ -6,6 +6,7 @@ import { webhookSecretQuery } from '../../api/webhooks';
 import { ErrorText } from '../../app/failure-view';
 import { useNotice } from '../../app/notices';
 import { useOrganization } from '../../app/use-session';
+import { useStay } from '../../app/use-stay';
 import { Banner } from '../../ui/banner';
 import { Button } from '../../ui/button';
 import { Card, Facts } from '../../ui/card';
@@ -23,6 +24,7 @@ export function WebhookSecretCard() {
   const [secret, setSecret] = useState<string | null>(null);
   const [rotating, setRotating] = useState(false);
   const reveal = useRevealed('reveal', setSecret);
+  useStay(reveal.pending && secret === null, true);
   return (
     <Card title="Secret" description={<TimeHead label="Times" />}>
       <QueryView query={query}>{(state) => <SecretFacts state={state} />}</QueryView>
@@ -92,6 +94,7 @@ function RotateDialog({ onClose, onRotated }: RotateDialogProps) {
     notice('Secret rotated');
     onRotated(secret);
   });
+  useStay(rotate.pending, true);
   return (
     <ConfirmDialog
       title="Rotate the webhook secret?"
