@@ -7,6 +7,7 @@ import { COMMAND_LINE } from '../../src/core/types/actor';
 import type { Role } from '../../src/core/types/role';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import { TestGateway } from '../harness/gateway';
+import { goBackInPage } from './leaving';
 
 const PASSWORD = 'a password of this test';
 
@@ -313,7 +314,7 @@ describeJourney('accounts', () => {
     const user = await BrowserUser.open(gateway);
     await signIn(user, email);
     const { page } = user;
-    await page.goto(`/dashboard/o/${organizationId}/keys`);
+    await page.getByRole('link', { name: 'API keys', exact: true }).click();
     await page.getByRole('button', { name: 'Create key' }).click();
     const form = page.getByRole('dialog', { name: 'Create an API key' });
     await form.getByLabel('Name', { exact: true }).fill('typed before the session ended');
@@ -321,6 +322,8 @@ describeJourney('accounts', () => {
     await gateway.rows('DELETE FROM user_session');
     await form.getByRole('button', { name: 'Create key' }).click();
     const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.waitFor();
+    await goBackInPage(page);
     await again.getByLabel('Password').fill(PASSWORD);
     await user.picture('sign-in-again');
     await again.getByRole('button', { name: 'Sign in' }).click();

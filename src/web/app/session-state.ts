@@ -31,6 +31,11 @@ export function useSessionState(): SessionState {
   );
 }
 
+/** Whether the page asks to sign in again. */
+export function isSessionEnded(): boolean {
+  return state === 'ended';
+}
+
 /** Reacts to sessions that end during use, to signing out in another tab, and to pages restored by the Back button. */
 export function watchSession(queries: QueryClient): void {
   listenForEndedSession(() => {

@@ -7,6 +7,7 @@ import { useChange } from '../ui/use-change';
 import { setPreferences } from './preferences';
 import { sessionStarted, useSessionState } from './session-state';
 import { useCurrentUser } from './use-session';
+import { useStay } from './use-stay';
 
 /** Asks to sign in again over the page when the session ended during use; what was typed stays. */
 export function SignInAgain() {
@@ -16,6 +17,8 @@ export function SignInAgain() {
 function SignInDialog() {
   const user = useCurrentUser();
   const queries = useQueryClient();
+  // Back would leave what was typed below.
+  useStay(true, false);
   const signIn = useChange({
     change: (body: { email: string; password: string }) => unwrap(api.POST('/dashboard/api/login', { body })),
     onDone: ({ user: signedIn }) => {

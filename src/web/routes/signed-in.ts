@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-route
 import { isApiError } from '../api/errors';
 import { currentUserQuery } from '../api/session';
 import { preferences } from '../app/preferences';
-import { sessionStarted } from '../app/session-state';
+import { isSessionEnded, sessionStarted } from '../app/session-state';
 import { rootRoute } from './root';
 
 export const signedInRoute = createRoute({
@@ -10,6 +10,8 @@ export const signedInRoute = createRoute({
   id: 'signed-in',
   component: lazyRouteComponent(() => import('../app/signed-in-layout'), 'SignedInLayout'),
   beforeLoad: async ({ context, location }) => {
+    // The router loads the page again after a Back that it refused.
+    if (isSessionEnded()) return;
     const signIn = redirect({ to: '/login', search: location.pathname === '/' ? {} : { next: location.href } });
     if (!preferences().signedIn) throw signIn;
     try {
