@@ -5,8 +5,9 @@ import { ROLES, type Role } from '../core/types/role';
 /** Parsers of option values. Their errors are printed with the name of the option, with exit code 2. */
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+/** PostgreSQL has no year 0. */
+const DAY = /^(?!0000)\d{4}-\d{2}-\d{2}$/;
+const TIME = /^(?!0000)\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 export function parseId(text: string): string {
   if (!UUID.test(text)) throw new InvalidArgumentError('Expected a UUID.');
@@ -16,6 +17,16 @@ export function parseId(text: string): string {
 export function parseText(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('Expected non-empty text.');
   return text;
+}
+
+/** As in the dashboard API: the reference of an entry is part of an index. */
+const MAX_REFERENCE_LENGTH = 200;
+
+export function parseReference(text: string): string {
+  if (text.length > MAX_REFERENCE_LENGTH) {
+    throw new InvalidArgumentError(`Expected at most ${MAX_REFERENCE_LENGTH} characters.`);
+  }
+  return parseText(text);
 }
 
 /** Micro-units: 1 USD is 1000000. */

@@ -13,7 +13,7 @@ import { publishCatalogChange } from '../../models/model-catalog.service';
 import { PriceAdminService } from '../../models/price-admin.service';
 import { type CliContext, CliError, loadProviders, withContext } from '../cli-context';
 import { type CommandResult, formatMicro, formatTable, run } from '../command-result';
-import { parseAmount, parseId, parseInteger, parseText } from '../option-parsers';
+import { parseAmount, parseId, parseInteger, parseReference, parseText } from '../option-parsers';
 import { addRenewCommand } from './renew.command';
 
 /** Operator commands for balances, models, deployments and prices, equivalent to the dashboard. */
@@ -55,7 +55,7 @@ export function addOperatorCommands(program: Command): void {
     .description('add a price, which overrides the catalogue files')
     .requiredOption('--model <id>', '<vendor>/<name>', parseText)
     .requiredOption('--file <path>', 'YAML or JSON such as { tokens: { per_1m_micro: { input: 1, output: 2 } } }')
-    .requiredOption('--ref <text>', 'source of the figures', parseText)
+    .requiredOption('--ref <text>', 'source of the figures', parseReference)
     .option('--deployment <id>', 'only for this deployment', parseId)
     .option('--from <time>', 'start; default: now', parseText)
     .option('--to <time>', 'end', parseText)
@@ -71,7 +71,7 @@ export function addOperatorCommands(program: Command): void {
     .description('end a price in force, now or later; the one in force without it applies, or the model is not served')
     .requiredOption('--model <id>', '<vendor>/<name>', parseText)
     .requiredOption('--price <id>', 'price version id', parseId)
-    .requiredOption('--ref <text>', 'why it ends', parseText)
+    .requiredOption('--ref <text>', 'why it ends', parseReference)
     .option('--effective-to <time>', 'end; default: now', parseText)
     .action(run(endPrice));
 }
@@ -88,7 +88,7 @@ function addAdjustCommand(program: Command): void {
       'in micro-units, negative to deduct; 1 USD is 1000000',
       parseSignedAmount,
     )
-    .requiredOption('--ref <text>', 'reference, unique per organization', parseText)
+    .requiredOption('--ref <text>', 'reference, unique per organization', parseReference)
     .requiredOption('--reason <text>', 'reason for the audit log', parseText)
     .action(run(adjustBalance));
 }

@@ -17,6 +17,7 @@ import {
   parseInteger,
   parseIntegerOrNone,
   parsePositiveAmount,
+  parseReference,
   parseText,
 } from '../option-parsers';
 import { addRateChanges, noneToNull, rateFields, toRateLimits, type RateOptions } from '../rate-options';
@@ -43,7 +44,7 @@ export function addOrganizationCommands(program: Command): void {
   organizationCommand(organization, 'show', 'show balance, holds, spending and limits').action(run(showOrganization));
   organizationCommand(organization, 'credit', 'add credit; a repeated reference has no effect')
     .requiredOption('--amount-micro <amount>', 'in micro-units: 1 USD is 1000000', parsePositiveAmount)
-    .requiredOption('--ref <text>', 'payment reference, unique per organization', parseText)
+    .requiredOption('--ref <text>', 'payment reference, unique per organization', parseReference)
     .action(run(creditOrganization));
   const limit = organizationCommand(
     organization,
