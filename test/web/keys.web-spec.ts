@@ -260,11 +260,15 @@ describeJourney('API keys', () => {
 
   it('shows viewers the list and which role creating needs, and no action on a key', async () => {
     const owner = await newOwner();
-    const { json } = await owner.call(owner.path('/keys'), { body: { name: 'production' } });
+    const { json } = await owner.call(owner.path('/keys'), {
+      body: { name: 'production', monthly_budget_micro: 12_345_678_901 },
+    });
     const viewer = await gateway.dashboardUser({ role: 'viewer', organizationId: owner.organizationId });
     const user = await openKeys(viewer);
     const { page } = user;
     expect(await page.getByRole('button', { name: 'Create key (needs developer)' }).isDisabled()).toBe(true);
+    const amounts = page.getByText('$0.00 of $12,345.678901');
+    expect(await amounts.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
     await open(user, 'production');
     for (const action of ['Settings', 'Replace', 'Disable', 'Revoke']) {
       expect(await page.getByRole('main').getByRole('button', { name: action }).count()).toBe(0);

@@ -19,7 +19,7 @@ export function BudgetCell({ label, spentMicro, heldMicro, limitMicro }: BudgetC
   const tenths = Math.min(shareInTenths(used, BigInt(limitMicro)) ?? FULL_AT_TENTHS, FULL_AT_TENTHS);
   const isTight = tenths >= WARN_AT_TENTHS;
   return (
-    <div className="ms-auto w-36">
+    <div className="ms-auto w-fit min-w-36">
       <div className="whitespace-nowrap">
         <Amount micro={used} /> <span className="text-muted">of {formatMicro(limitMicro)}</span>
       </div>
