@@ -1,5 +1,5 @@
 import type { UsageAttempt, UsageLine } from '../../contract/dashboard';
-import { attemptBars, lineLabel, lineQuantity, lineRate, usedOf } from './receipt';
+import { attemptBars, lineLabel, lineQuantity, lineRate, usedOf, usedTokens } from './receipt';
 
 const line = (
   unit: UsageLine['unit'],
@@ -22,6 +22,23 @@ it.each([
   [line('uncollected', null, null, null), ['Not covered by the balance', '', '']],
 ])('explains the line %j', (given, expected) => {
   expect([lineLabel(given), lineQuantity(given), lineRate(given)]).toEqual(expected);
+});
+
+it('lists the classes of tokens that were used, each in singular or plural', () => {
+  const none = {
+    input_cache_read: 0,
+    input_cache_write_5m: 0,
+    input_cache_write_1h: 0,
+    input_image: 0,
+    input_audio: 0,
+    output_reasoning: 0,
+    output_image: 0,
+    output_audio: 0,
+  };
+  expect(usedTokens({ ...none, input_text: 1, output_text: 1055 })).toEqual([
+    ['Input', '1 token'],
+    ['Output', '1,055 tokens'],
+  ]);
 });
 
 describe('usedOf', () => {

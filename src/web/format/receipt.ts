@@ -1,5 +1,5 @@
 import type { UsageAttempt, UsageLine, UsageReceipt, UsageRequest, UsageTokens } from '../../contract/dashboard';
-import { formatCount } from './count';
+import { countOf, formatCount } from './count';
 import { formatMicro } from './money';
 
 type Unit = UsageLine['unit'];
@@ -54,11 +54,11 @@ function shortCount(count: number): string {
   return count % 1000 === 0 ? `${count / 1000}K` : formatCount(count);
 }
 
-/** Classes of tokens that were used, with their labels. */
-export function usedTokens(tokens: UsageTokens): ReadonlyArray<readonly [label: string, count: number]> {
+/** Classes of tokens that were used, for example `Input` and `1 token`. */
+export function usedTokens(tokens: UsageTokens): ReadonlyArray<readonly [label: string, used: string]> {
   return (Object.entries(tokens) as [keyof UsageTokens, number][])
     .filter(([, count]) => count > 0)
-    .map(([unit, count]) => [UNITS[unit][0], count]);
+    .map(([unit, count]) => [UNITS[unit][0], countOf(count, UNITS[unit][1])]);
 }
 
 type Use = Pick<UsageRequest, 'modality' | 'input_tokens' | 'output_tokens' | 'images' | 'seconds' | 'characters'>;

@@ -63,8 +63,8 @@ function DetailsCard({ receipt }: { readonly receipt: UsageReceipt }) {
   const keyLabel = useKeyLabels(organization.id);
   const params = { org: organization.id };
   const { key_id: key, job_id: job } = receipt;
-  const used: [string, string][] = [
-    ...usedTokens(receipt.tokens).map(([label, count]): [string, string] => [label, `${formatCount(count)} tokens`]),
+  const used: (readonly [string, string])[] = [
+    ...usedTokens(receipt.tokens),
     ...(receipt.images > 0 ? ([['Images', formatCount(receipt.images)]] as [string, string][]) : []),
     ...(receipt.seconds > 0 ? ([['Length', `${formatCount(receipt.seconds)} s`]] as [string, string][]) : []),
     ...(receipt.characters > 0 ? ([['Characters', formatCount(receipt.characters)]] as [string, string][]) : []),
