@@ -80,11 +80,11 @@ const CODES: Readonly<Record<LimitKind, ErrorCode>> = {
   tokens_per_minute: 'tokens_per_minute_exceeded',
   concurrency: 'concurrency_exceeded',
 };
-const WORDS: Readonly<Record<LimitKind, string>> = {
-  requests_per_second: 'requests per second',
-  requests_per_minute: 'requests per minute',
-  tokens_per_minute: 'tokens per minute',
-  concurrency: 'requests in flight',
+const WORDS: Readonly<Record<LimitKind, readonly [noun: string, rest: string]>> = {
+  requests_per_second: ['request', 'per second'],
+  requests_per_minute: ['request', 'per minute'],
+  tokens_per_minute: ['token', 'per minute'],
+  concurrency: ['request', 'in flight'],
 };
 const OWNERS: Readonly<Record<LimitScope, string>> = {
   key: 'of this API key',
@@ -107,6 +107,12 @@ export interface Verdict {
   readonly row: readonly number[];
 }
 
+/** For example `1 request per second`. */
+function describeLimit({ kind, limit }: LimitCheck): string {
+  const [noun, rest] = WORDS[kind];
+  return `${limit} ${limit === 1 ? noun : `${noun}s`} ${rest}`;
+}
+
 /** The error for a request refused by one of the checks of its plan. */
 export function refusalOf(plan: LimitPlan, { refusedBy, waitMs }: Verdict, tokens: number): GatewayError {
   const check = plan.checks[refusedBy - 1];
@@ -119,8 +125,9 @@ export function refusalOf(plan: LimitPlan, { refusedBy, waitMs }: Verdict, token
  * The 429 for a reached limit. `waitMs`: until the request would be admitted, if no other request takes the freed
  * capacity.
  */
-export function limitReached({ scope, kind, limit }: LimitCheck, waitMs: number): GatewayError {
-  return new GatewayError(CODES[kind], `The limit ${OWNERS[scope]} is reached: ${limit} ${WORDS[kind]}.`, {
+export function limitReached(check: LimitCheck, waitMs: number): GatewayError {
+  const { scope, kind, limit } = check;
+  return new GatewayError(CODES[kind], `The limit ${OWNERS[scope]} is reached: ${describeLimit(check)}.`, {
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
     details: { scope, limit, window: windowOf(kind) },
   });
@@ -130,9 +137,10 @@ export function limitReached({ scope, kind, limit }: LimitCheck, waitMs: number)
  * The 429 for a request whose estimate alone exceeds the limit, so that waiting does not help. The contract requires a
  * `Retry-After` on every 429; the smallest value makes clients give up soonest.
  */
-function largerThanLimit({ scope, kind, limit }: LimitCheck, tokens: number): GatewayError {
+function largerThanLimit(check: LimitCheck, tokens: number): GatewayError {
+  const { scope, kind, limit } = check;
   const message =
-    `The request is estimated at ${tokens} tokens, more than the limit ${OWNERS[scope]}: ${limit} ${WORDS[kind]}. ` +
+    `The request is estimated at ${tokens} tokens, more than the limit ${OWNERS[scope]}: ${describeLimit(check)}. ` +
     'Waiting does not help; ask for fewer output tokens or shorten the prompt.';
   return new GatewayError(CODES[kind], message, {
     retryAfterSeconds: 1,

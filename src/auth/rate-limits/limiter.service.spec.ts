@@ -1,4 +1,4 @@
-import { type LimitCheck, type LimitKind, planOf } from './limit-check';
+import { type LimitCheck, type LimitKind, limitReached, planOf } from './limit-check';
 import type { LimitScope } from './limit-keys';
 import { formatDuration, rateLimitHeaders } from './limiter.service';
 
@@ -20,6 +20,15 @@ it.each([
   [61_000, '1m1s'],
 ])('formats %d ms as %s', (durationMs, text) => {
   expect(formatDuration(durationMs)).toBe(text);
+});
+
+it.each<[LimitKind, number, string]>([
+  ['requests_per_minute', 1, '1 request per minute'],
+  ['tokens_per_minute', 2, '2 tokens per minute'],
+  ['concurrency', 1, '1 request in flight'],
+])('a refusal describes a limit of %s at %d', (kind, limit, description) => {
+  const { message } = limitReached(check('key', kind, limit), 1_000);
+  expect(message).toBe(`The limit of this API key is reached: ${description}.`);
 });
 
 describe('rateLimitHeaders', () => {
