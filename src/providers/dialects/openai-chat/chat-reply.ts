@@ -12,13 +12,19 @@ import { fromReasoningDetails } from './reasoning-details';
 import { type SplitText, ThinkTags } from './think-tags';
 import { normalizeToolCalls } from './tool-calls';
 
+/** {@link fromCompletion} for the bytes of a reply. */
+export function fromOpenAiChatReply(reply: Buffer, call: ProviderCall): ChatCompletionResult {
+  const document = parseJsonObject(reply);
+  if (document === null) throw notACompletion();
+  return fromCompletion(document, call);
+}
+
 /**
  * Converts a whole reply to the gateway's shape and extracts its usage. Top-level fields are an allow-list: vendor
  * fields reveal the upstream and its internals.
  * @throws ProviderError for an error inside a reply with status 200, or for anything but a completion
  */
-export function fromOpenAiChatReply(reply: Buffer, call: ProviderCall): ChatCompletionResult {
-  const document = parseCompletion(reply);
+export function fromCompletion(document: JsonObject, call: ProviderCall): ChatCompletionResult {
   if (document['error'] != null) throw mapInBandError(document, 'first_token');
   const choice: unknown = Array.isArray(document['choices']) ? document['choices'][0] : undefined;
   if (!isJsonObject(choice) || !isJsonObject(choice['message'])) throw notACompletion();
@@ -111,12 +117,6 @@ function toMessage(
     delete message['tool_calls'];
   }
   return { message, calledTools, outputBytes };
-}
-
-function parseCompletion(reply: Buffer): JsonObject {
-  const document = parseJsonObject(reply);
-  if (document === null) throw notACompletion();
-  return document;
 }
 
 function notACompletion(): ProviderError {

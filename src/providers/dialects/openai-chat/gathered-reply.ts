@@ -5,8 +5,9 @@ import { ProviderError } from '../../contract/provider-error';
 import type { JsonObject } from '../../kit/json';
 import { transportFailure } from '../../kit/upstream-errors';
 import type { StreamRequest } from '../../kit/upstream-stream';
-import { fromOpenAiChatReply } from './chat-reply';
+import { fromCompletion } from './chat-reply';
 import { openChatEvents } from './chat-stream';
+import { toCalled } from './tool-calls';
 
 interface GatheredCall {
   readonly start: ChatEvent & { readonly type: 'tool_call' };
@@ -33,7 +34,7 @@ export async function fetchGathered(request: StreamRequest): Promise<ChatComplet
       throw call.signal.aborted ? error : withoutStream(error);
     });
   const { usage, outputBytes } = stream.progress;
-  return { ...fromOpenAiChatReply(Buffer.from(JSON.stringify(answer.toReply())), call), usage, outputBytes };
+  return { ...fromCompletion(answer.toReply(), call), usage, outputBytes };
 }
 
 /** The failure as it would have been before the first token. */
@@ -101,7 +102,5 @@ class GatheredAnswer {
 }
 
 function toCall({ start: { id, kind, name }, input }: GatheredCall): JsonObject {
-  return kind === 'custom'
-    ? { id, type: kind, custom: { name, input } }
-    : { id, type: kind, function: { name, arguments: input } };
+  return { id, type: kind, ...toCalled({ kind, name, text: input }) };
 }

@@ -127,7 +127,7 @@ function toName(name: unknown): string {
 }
 
 /** The member of a call that is named after its kind. */
-function toCalled({ kind, name, text }: Omit<GivenCall, 'name'> & Partial<GivenCall>): JsonObject {
+export function toCalled({ kind, name, text }: Omit<GivenCall, 'name'> & Partial<GivenCall>): JsonObject {
   const named = name === undefined ? {} : { name };
   return kind === 'custom' ? { custom: { ...named, input: text } } : { function: { ...named, arguments: text } };
 }
