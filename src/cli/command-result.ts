@@ -41,11 +41,6 @@ export function formatTable(
     .join('\n');
 }
 
-/** `1 model`, `2 models`. */
-export function countOf(count: number | bigint, noun: string): string {
-  return `${count} ${noun}${count === 1 || count === 1n ? '' : 's'}`;
-}
-
 /** One `name: value` per line, values aligned. */
 export function formatFields(fields: readonly (readonly [name: string, value: string])[]): string {
   const width = Math.max(...fields.map(([name]) => name.length));

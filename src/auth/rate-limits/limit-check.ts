@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../core/errors/catalog';
 import { GatewayError } from '../../core/errors/gateway-error';
+import { countOf } from '../../core/types/count-of';
 import type { RateLimits } from '../../core/types/rate-limits';
 import type { LimitKeys, LimitOwner, LimitScope } from './limit-keys';
 
@@ -110,7 +111,7 @@ export interface Verdict {
 /** For example `1 request per second`. */
 function describeLimit({ kind, limit }: LimitCheck): string {
   const [noun, rest] = WORDS[kind];
-  return `${limit} ${limit === 1 ? noun : `${noun}s`} ${rest}`;
+  return `${countOf(limit, noun)} ${rest}`;
 }
 
 /** The error for a request refused by one of the checks of its plan. */

@@ -6,9 +6,10 @@ import { CheckTimeoutError } from '../../billing/ledger/ledger-checks';
 import { describeCause, GatewayError } from '../../core/errors/gateway-error';
 import { createObjectStorage } from '../../core/storage/create-object-storage';
 import type { ObjectStorage } from '../../core/storage/object-storage';
+import { countOf } from '../../core/types/count-of';
 import { type Micro, microToJson } from '../../core/types/micro';
 import { CliError, withContext } from '../cli-context';
-import { countOf, formatTable, run, type CommandResult } from '../command-result';
+import { formatTable, run, type CommandResult } from '../command-result';
 import { parseDay, parseInteger } from '../option-parsers';
 
 /** For a whole object. */

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../core/config/load-config';
 import { listPendingMigrations, runMigrations } from '../../core/database/run-migrations';
 import { TaskLeaseDirectory } from '../../core/scheduling/task-lease';
+import { countOf } from '../../core/types/count-of';
 import { importCatalog } from '../../models/catalog-import';
 import { CatalogRepository } from '../../models/catalog.repository';
 import {
@@ -15,7 +16,7 @@ import {
 import { diffWithPriceList, type PriceListDiff } from '../../models/price-list-diff';
 import { findRetired, findUnknownProviders, findWarnings } from '../../models/review-catalog';
 import { CliError, loadProviders, withContext, withServices } from '../cli-context';
-import { countOf, formatTable, run, type CommandResult } from '../command-result';
+import { formatTable, run, type CommandResult } from '../command-result';
 
 export function addOperationCommands(program: Command): void {
   const catalog = program.command('catalog').description('check and import the model catalogue');
