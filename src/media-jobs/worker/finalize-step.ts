@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { type CompiledPrice, compilePrice, sanitizeUsage } from '../../billing/pricing/price';
 import { differsFromList } from '../../billing/pricing/vendor-bill';
+import { RepeatGuard } from '../../core/observability/repeat-guard';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { inStep } from '../../core/types/trace';
 import { type Micro, microToJson } from '../../core/types/micro';
@@ -25,9 +26,6 @@ export type Finalized = 'ended' | 'no-result' | 'unreachable' | 'no-storage';
 
 /** Price versions whose jobs end at about the same time. */
 const MAX_COMPILED = 1_000;
-/** Minimum interval between log lines about one job whose result cannot be stored. */
-const REPORT_EVERY_MS = 600_000;
-const MAX_REPORTED = 10_000;
 
 /**
  * Completes a job that the provider has finished: stores its files, charges it and ends it. Idempotent: any worker may
@@ -38,16 +36,17 @@ export class FinalizeStep {
   private readonly logger = new Logger(FinalizeStep.name);
   /** By version, which never changes. */
   private readonly compiled = new Map<string, CompiledPrice>();
-  /** When a failure to store its result was logged, by job. */
-  private readonly reported = new Map<string, number>();
+  private readonly repeats: RepeatGuard;
 
   constructor(
     private readonly work: JobWorkRepository,
     private readonly intake: ArtifactIntake,
     private readonly prices: CatalogRepository,
     private readonly endings: JobEndings,
-    @Inject(CLOCK) private readonly clock: Pick<Clock, 'monotonic'>,
-  ) {}
+    @Inject(CLOCK) clock: Pick<Clock, 'monotonic'>,
+  ) {
+    this.repeats = new RepeatGuard(clock);
+  }
 
   finalizeJob(lease: JobLease, success: Success, source: OutputSource): Promise<Finalized> {
     const done = (outcome: Finalized) => ({ 'gateway.outcome': outcome });
@@ -81,10 +80,11 @@ export class FinalizeStep {
     return 'ended';
   }
 
+  /** Fetching and storing are retried, for hours while a host or the storage is down. */
   private async judge(job: MediaJob, error: unknown): Promise<Finalized> {
     const facts = { job_id: job.id, provider: job.provider, err: error };
     if (!(error instanceof ResultError)) {
-      if (this.isReportDue(job)) {
+      if (this.repeats.admit(job.id, 'storage')) {
         this.logger.warn({
           message: 'failed to store the result of a job',
           event: 'job_result_store_failed',
@@ -93,25 +93,19 @@ export class FinalizeStep {
       }
       return 'no-storage';
     }
-    this.logger.warn({
-      message: 'failed to obtain the result of a job',
-      event: 'job_result_unavailable',
-      fault: error.fault,
-      ...facts,
-    });
-    if (error.fault === 'unreachable') return 'unreachable';
-    if (error.fault !== 'too-large') return 'no-result';
+    const { fault } = error;
+    if (this.repeats.admit(job.id, fault)) {
+      this.logger.warn({
+        message: 'failed to obtain the result of a job',
+        event: 'job_result_unavailable',
+        fault,
+        ...facts,
+      });
+    }
+    if (fault === 'unreachable') return 'unreachable';
+    if (fault !== 'too-large') return 'no-result';
     await this.endings.fail(job, TOO_LARGE);
     return 'ended';
-  }
-
-  /** Storing is retried for as long as the storage is unavailable. */
-  private isReportDue({ id }: MediaJob): boolean {
-    const nowMs = this.clock.monotonic();
-    if (nowMs - (this.reported.get(id) ?? -Infinity) < REPORT_EVERY_MS) return false;
-    if (this.reported.size >= MAX_REPORTED) this.reported.clear();
-    this.reported.set(id, nowMs);
-    return true;
   }
 
   /**

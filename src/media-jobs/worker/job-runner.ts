@@ -3,6 +3,7 @@ import { CLOCK, type Clock } from '../../core/time/clock';
 import { FairConcurrencyLimiter } from '../../core/concurrency/fair-concurrency-limiter';
 import { InFlight } from '../../core/concurrency/in-flight';
 import { Metrics } from '../../core/observability/metrics/catalogue';
+import { RepeatGuard } from '../../core/observability/repeat-guard';
 import { leaseOwner } from '../../core/scheduling/task-lease';
 import { Tracing } from '../../core/observability/traces/tracing';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
@@ -37,6 +38,7 @@ export class JobRunner {
   private readonly slots: Readonly<Record<JobPool, FairConcurrencyLimiter>>;
   private readonly leaseSeconds: number;
   private readonly upcoming: UpcomingPolls;
+  private readonly repeats: RepeatGuard;
   private readonly underWay = new Set<string>();
   private readonly running = new InFlight();
   private readonly stopping = new AbortController();
@@ -60,6 +62,7 @@ export class JobRunner {
     };
     this.leaseSeconds = worker.leaseSeconds;
     this.upcoming = new UpcomingPolls(clock);
+    this.repeats = new RepeatGuard(clock);
   }
 
   /** Free slots of a pool; lanes may limit further. */
@@ -193,7 +196,7 @@ export class JobRunner {
   }
 
   private reportRetry({ id }: JobKey, error: unknown): void {
-    if (this.stopping.signal.aborted) return;
+    if (this.stopping.signal.aborted || !this.repeats.admit(id, String(error))) return;
     const facts = { event: 'job_step_retried', job_id: id, err: error };
     this.logger.error({ message: 'a job step failed and will be retried', ...facts });
   }

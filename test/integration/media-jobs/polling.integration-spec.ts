@@ -276,8 +276,9 @@ describe('polling a submitted job', () => {
     ['answers 429', () => Promise.reject(failure('provider_rate_limited', { upstream: { status: 429 } }))],
     ['breaks off', () => Promise.resolve(Readable.from(brokenOff()))],
   ])(
-    'fetches the result with growing pauses while its host %s, for as long as the provider keeps it',
+    'fetches the result with growing pauses while its host %s, for as long as the provider keeps it, and logs it once',
     async (_what, open) => {
+      const warn = jest.spyOn(Logger.prototype, 'warn');
       provider.onOpen = open;
       const job = await submitted();
       expect(await stage.step(job)).toMatchObject({ status: 'running', setbacks: 0 });
@@ -287,6 +288,8 @@ describe('polling a submitted job', () => {
       expect(Math.round(lastPause() / 5_000)).toBe(6);
       await letPass(engine, job.id, CAPABLE.outputTtlSeconds);
       expect(await stage.step(job)).toMatchObject({ status: 'running', setbacks: 1 });
+      const failures = warn.mock.calls.filter(([line]) => line.event === 'job_result_unavailable');
+      expect(failures).toEqual([[expect.objectContaining({ job_id: job.id, fault: 'unreachable' })]]);
     },
   );
 
