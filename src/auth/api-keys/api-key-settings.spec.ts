@@ -53,4 +53,8 @@ describe('API key settings', () => {
       expect.objectContaining({ code: 'validation_failed', param }),
     );
   });
+
+  it.each([0, 2 ** 31])('names both bounds of a limit that it refuses: %d', (requestsPerSecond) => {
+    expect(() => parseApiKeySettings({ requestsPerSecond }, NOW_MS)).toThrow('from 1 to 2147483647');
+  });
 });

@@ -1,7 +1,7 @@
 import { normalizeCidr } from '../../core/types/allowed-ips';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { MAX_MICRO, type Micro } from '../../core/types/micro';
-import { NO_LIMITS, type RateLimits } from '../../core/types/rate-limits';
+import { MAX_RATE_LIMIT, NO_LIMITS, type RateLimits } from '../../core/types/rate-limits';
 import { isPrintable } from '../../core/types/printable';
 import { isModalityGroup, MODALITY_GROUPS, type ModalityGroup } from '../../core/types/modality';
 
@@ -26,7 +26,6 @@ export type ApiKeySettingsInput = Partial<Omit<ApiKeySettings, 'name' | 'allowed
 
 const MAX_NAME_LENGTH = 200;
 const MAX_LIST_LENGTH = 200;
-const MAX_INTEGER = 2 ** 31 - 1;
 /** Later times have five-digit years, which JSON dates in ISO 8601 do not support. */
 const END_OF_TIME_MS = Date.UTC(10_000, 0, 1);
 const MODEL_PATTERN = /^[a-z0-9][a-z0-9._-]*\/(\*|[A-Za-z0-9][A-Za-z0-9._:@+-]*)$/;
@@ -119,7 +118,7 @@ function parseBudgets({ dailyBudgetMicro, monthlyBudgetMicro }: ApiKeySettingsIn
  */
 export function parseAmount(amount: Micro | null | undefined, param: string): Micro | null {
   if (amount === null || amount === undefined) return null;
-  if (amount < 0n || amount > MAX_MICRO) throw invalid(param, `must be an integer of 0 to ${MAX_MICRO}`);
+  if (amount < 0n || amount > MAX_MICRO) throw invalid(param, `must be an integer from 0 to ${MAX_MICRO}`);
   return amount;
 }
 
@@ -134,8 +133,8 @@ function parseExpiry(expiresAt: Date | null, nowMs: number): Date | null {
 
 function parseLimit(limit: number | null, param: string): number | null {
   if (limit === null) return null;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_INTEGER) {
-    throw invalid(param, 'must be an integer of at least 1');
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_RATE_LIMIT) {
+    throw invalid(param, `must be an integer from 1 to ${MAX_RATE_LIMIT}`);
   }
   return limit;
 }

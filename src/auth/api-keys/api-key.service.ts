@@ -153,7 +153,7 @@ export class ApiKeyService {
     actor: Actor,
   ): Promise<RotatedApiKey> {
     if (!Number.isInteger(graceSeconds) || graceSeconds < 0 || graceSeconds > MAX_GRACE_SECONDS) {
-      throw new GatewayError('validation_failed', `grace_seconds must be an integer of 0 to ${MAX_GRACE_SECONDS}.`, {
+      throw new GatewayError('validation_failed', `grace_seconds must be an integer from 0 to ${MAX_GRACE_SECONDS}.`, {
         param: 'grace_seconds',
       });
     }

@@ -162,7 +162,7 @@ function assertPosted(outcome: string | undefined): boolean {
 
 function requireAmount(amountMicro: Micro): Micro {
   if (amountMicro <= 0n || amountMicro > MAX_MICRO) {
-    throw invalidAmount(`amount_micro must be an integer of 1 to ${MAX_MICRO}.`);
+    throw invalidAmount(`amount_micro must be an integer from 1 to ${MAX_MICRO}.`);
   }
   return amountMicro;
 }

@@ -8,6 +8,9 @@ export interface RateLimits {
   readonly concurrency: number | null;
 }
 
+/** The highest limit: the maximum of the `integer` columns. */
+export const MAX_RATE_LIMIT = 2_147_483_647;
+
 export const NO_LIMITS: RateLimits = {
   requestsPerSecond: null,
   requestsPerMinute: null,

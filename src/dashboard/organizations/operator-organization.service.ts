@@ -122,7 +122,7 @@ function parseKeyLimit(maxApiKeys: number | null | undefined): Partial<Pick<Orga
   if (maxApiKeys === undefined) return {};
   const limit = maxApiKeys ?? DEFAULT_MAX_API_KEYS;
   if (!Number.isInteger(limit) || limit < 0 || limit > HIGHEST_MAX_API_KEYS) {
-    const message = `max_api_keys must be an integer of 0 to ${HIGHEST_MAX_API_KEYS}.`;
+    const message = `max_api_keys must be an integer from 0 to ${HIGHEST_MAX_API_KEYS}.`;
     throw new GatewayError('validation_failed', message, { param: 'max_api_keys' });
   }
   return { maxApiKeys: limit };

@@ -11,6 +11,7 @@ import {
   Min,
 } from 'class-validator';
 import { MODALITY_GROUPS, type ModalityGroup } from '../../../core/types/modality';
+import { MAX_RATE_LIMIT } from '../../../core/types/rate-limits';
 import { CodePointLength } from '../../../core/validation/code-points';
 import { PageQuery, QueryOneOf } from '../../../core/validation/query-fields';
 import type { EachContext } from '../../../core/validation/strict-dto.pipe';
@@ -23,7 +24,6 @@ import {
 
 /** The document's pattern: a timestamp with a time zone. Whether the date exists is checked later. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
-const MAX_LIMIT = 2 ** 31 - 1;
 const MAX_GRACE_SECONDS = 2_592_000;
 const EACH_STRING: EachContext = { acceptsItem: (item) => typeof item === 'string' };
 const EACH_MODALITY: EachContext = { acceptsItem: (item) => MODALITY_GROUPS.some((group) => group === item) };
@@ -59,16 +59,16 @@ export class ApiKeySettingsDto {
   @IsIn(MODALITY_GROUPS, { each: true, context: EACH_MODALITY })
   allowed_modalities?: ModalityGroup[] | null;
 
-  @LimitOf(MAX_LIMIT, 1)
+  @LimitOf(MAX_RATE_LIMIT, 1)
   requests_per_second?: number | null;
 
-  @LimitOf(MAX_LIMIT, 1)
+  @LimitOf(MAX_RATE_LIMIT, 1)
   requests_per_minute?: number | null;
 
-  @LimitOf(MAX_LIMIT, 1)
+  @LimitOf(MAX_RATE_LIMIT, 1)
   tokens_per_minute?: number | null;
 
-  @LimitOf(MAX_LIMIT, 1)
+  @LimitOf(MAX_RATE_LIMIT, 1)
   concurrency?: number | null;
 
   @LimitOf(Number.MAX_SAFE_INTEGER)

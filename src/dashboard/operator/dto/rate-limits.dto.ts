@@ -1,33 +1,30 @@
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import type { RateLimits } from '../../../core/types/rate-limits';
-
-/** Maximum of the `integer` column. */
-const MAX_LIMIT = 2_147_483_647;
+import { MAX_RATE_LIMIT, type RateLimits } from '../../../core/types/rate-limits';
 
 /** Rate limits to change. Absent: unchanged; null: no limit. */
 export abstract class RateLimitsDto {
   @IsOptional()
   @IsInt()
   @Min(1)
-  @Max(MAX_LIMIT)
+  @Max(MAX_RATE_LIMIT)
   requests_per_second?: number | null;
 
   @IsOptional()
   @IsInt()
   @Min(1)
-  @Max(MAX_LIMIT)
+  @Max(MAX_RATE_LIMIT)
   requests_per_minute?: number | null;
 
   @IsOptional()
   @IsInt()
   @Min(1)
-  @Max(MAX_LIMIT)
+  @Max(MAX_RATE_LIMIT)
   tokens_per_minute?: number | null;
 
   @IsOptional()
   @IsInt()
   @Min(1)
-  @Max(MAX_LIMIT)
+  @Max(MAX_RATE_LIMIT)
   concurrency?: number | null;
 }
 
