@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { GatewayError } from '../core/errors/gateway-error';
 import { type ImageInput, ImageInputs, type ParsedImage, verifyImage } from '../core/media/image-inputs';
 import { inStep, type RequestTrace } from '../core/types/trace';
 import { OutboundClient } from '../core/outbound/outbound-client';
@@ -165,8 +166,10 @@ export class JobInputs {
     const contentType = INLINE_IMAGE.exec(source)?.[1] ?? fetchedType;
     const key = contentType === undefined ? null : toObjectKey(objectOwner(job), index, contentType);
     const bytes = key === null ? null : await this.objects.read(key, trace);
-    // An image that retention has removed is verified as empty bytes, which fails with its `param`.
-    return verifyImage(bytes ?? Buffer.alloc(0), param);
+    if (bytes === null) {
+      throw new GatewayError('validation_failed', `${param} is no longer stored. Submit the job again.`, { param });
+    }
+    return verifyImage(bytes, param);
   }
 }
 

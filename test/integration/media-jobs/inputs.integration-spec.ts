@@ -107,6 +107,17 @@ describe('the images of a video job', () => {
     expect(provider.submissions).toEqual([]);
   });
 
+  it('fail the job before any submission, and are named in its error, when they are no longer stored', async () => {
+    const job = await dueJob(await createAccount(engine.money.pool), { input_images: [host.url('/reference')] });
+    const fetched = await stage.step(job);
+    for (const key of await storedKeys(engine, job)) await stage.storage.asStorage().delete(key);
+    expect(await stage.step(fetched)).toMatchObject({
+      status: 'failed',
+      error: { code: 'validation_failed', message: 'input_images[0] is no longer stored. Submit the job again.' },
+    });
+    expect(provider.submissions).toEqual([]);
+  });
+
   it('wait for memory, for their download and their submission, and leave room for other organizations', async () => {
     await stage.close();
     stage = new WorkerStage(engine, ['first'], { maxBufferedBytes: 8 * PIXEL.length });
