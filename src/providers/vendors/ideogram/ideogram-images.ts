@@ -92,7 +92,9 @@ function toPreciseEdit(request: ImageRequest): FormPart[] {
   refuseOptions(request, 'size');
   const files = [toFile('image', image), ...references.map((reference) => toFile('reference_images', reference))];
   if (mask !== null) files.push(toFile('mask', mask));
-  if (files.length > MAX_EDIT_FILES) throw unsupported('input_images', 'This model takes fewer input images.');
+  if (files.length > MAX_EDIT_FILES) {
+    throw unsupported('input_images', `This model takes at most ${MAX_EDIT_FILES} input images, with the mask.`);
+  }
   return [...toVersion2(request), ...files];
 }
 
