@@ -127,6 +127,7 @@ const quirks = z.strictObject({
   trustFinishReason: z.boolean().optional(),
   plainEmbeddings: z.boolean().optional(),
   int8Embeddings: z.boolean().optional(),
+  embeddingBatch: z.strictObject({ inputs: z.int().min(1), tokens: z.int().min(1).optional() }).optional(),
   inputImageUrls: z.enum(['check', 'inline']).optional(),
   toolCallIds: z.boolean().optional(),
   imagesPerCall: z.int().min(1).max(10).optional(),

@@ -40,6 +40,8 @@ export interface Quirks {
   readonly plainEmbeddings?: boolean;
   /** It sends embeddings as base64 of signed bytes only (Perplexity). Clients get their values, -128 to 127. */
   readonly int8Embeddings?: boolean;
+  /** What it takes in one call of embeddings; longer lists are split. Default: all that a client may send. */
+  readonly embeddingBatch?: EmbeddingBatch;
   /**
    * For upstreams that may run in the operator's network: image URLs in messages are passed on only if their hosts are
    * public (`check`), or replaced by the image that the gateway fetches (`inline`). Default: as sent.
@@ -99,6 +101,13 @@ export interface Quirks {
   readonly quotaIsRateLimit?: boolean;
   /** It lists its sources beside the choices, as hosts of Sonar do; they become annotations of the message. */
   readonly citations?: boolean;
+}
+
+/** The maximum of a call of embeddings. */
+export interface EmbeddingBatch {
+  readonly inputs: number;
+  /** Of all inputs together; default: no limit. */
+  readonly tokens?: number;
 }
 
 /** What the model can do, from the catalogue. */

@@ -3,6 +3,7 @@
  * read as it arrives, since a full batch is tens of megabytes.
  */
 import {
+  type EmbeddingInput,
   type EmbeddingRequest,
   type EmbeddingResult,
   type EmbeddingsProvider,
@@ -12,6 +13,7 @@ import {
 } from '../contract/embeddings';
 import type { DeploymentTraits, ProviderCall } from '../contract/provider-call';
 import { ProviderError } from '../contract/provider-error';
+import { embedBatches, toBatches } from '../kit/embedding-batches';
 import { DataSplitter, decodeBase64, isJsonObject, type JsonObject, parseJsonObject } from '../kit/json';
 import { mapInBandError, transportFailure } from '../kit/upstream-errors';
 import type { ReplyReceiver } from '../kit/reply-receiver';
@@ -32,6 +34,15 @@ export class OpenAiEmbeddings implements EmbeddingsProvider {
   }
 
   async embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {
+    const { embeddingBatch } = call.quirks;
+    if (embeddingBatch === undefined) return this.embedBatch(request, call);
+    const batches = toBatches(inputsOf(request.input), embeddingBatch);
+    return embedBatches(batches, call, (batch, limited) =>
+      this.embedBatch({ ...request, input: batch as EmbeddingInput }, limited),
+    );
+  }
+
+  private embedBatch(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {
     const body = JSON.stringify(toOpenAiEmbeddingRequest(request, call));
     return new Promise((resolve, reject) => {
       const expected = { count: inputsOf(request.input).length, dimensions: request.dimensions ?? null };

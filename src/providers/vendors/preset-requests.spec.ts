@@ -2,7 +2,7 @@ import { FakeUpstream } from '../../../test/conformance/fake-upstream';
 import { imageRequest } from '../../../test/conformance/media-requests';
 import { chatRequest, providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
 import { preset, SUBJECTS } from '../../../test/conformance/subjects';
-import type { ModelFeatures } from '../contract/provider-call';
+import type { ModelFeatures, Quirks } from '../contract/provider-call';
 import type { Provider } from '../contract/provider';
 import { AzureProvider } from './azure/azure.module';
 import { MistralProvider } from './mistral/mistral.module';
@@ -291,6 +291,11 @@ describe('the keys of presets', () => {
   });
 });
 
+/** A vector of one number in the upstream's encoding. */
+function toVector(value: number, { int8Embeddings }: Quirks): number[] | string {
+  return int8Embeddings === true ? Buffer.from([value]).toString('base64') : [value];
+}
+
 describe('the other requests of presets', () => {
   it.each([
     ['voyage', { output_dimension: 8, encoding_format: 'base64', input_type: 'query' }],
@@ -306,6 +311,28 @@ describe('the other requests of presets', () => {
       input: ['one'],
       ...expected,
     });
+  });
+
+  it.each([
+    ['cohere', 'text', [96, 96, 8]],
+    ['qwen', 'text', Array<number>(20).fill(10)],
+    ['mistral', 'text of '.repeat(500), Array<number>(25).fill(8)],
+    ['perplexity', 'text', [200]],
+    ['voyage', 'text of '.repeat(500), [59, 59, 59, 23]],
+    ['openai', 'text', [200]],
+  ])('%s embeds long lists in calls that it takes', async (id, text, expected) => {
+    const { embeddings, quirks } = configure(id);
+    upstream.answer = (response, { body }) => {
+      const { input } = JSON.parse(body) as { input: string[] };
+      const data = input.map((each) => ({ embedding: toVector(Number.parseInt(each, 10), quirks) }));
+      response.end(JSON.stringify({ data, usage: { prompt_tokens: input.length, total_tokens: input.length } }));
+    };
+    const input = Array.from({ length: 200 }, (_, index) => `${index % 100} ${text}`);
+    const result = await embeddings?.embed({ model: 'x', input }, providerCall({ quirks }));
+    expect(result?.vectors.map(([value]) => value)).toEqual(input.map((_text, index) => index % 100));
+    expect(result?.usage?.inputText).toBe(200);
+    const sizes = upstream.received.map(({ body }) => (JSON.parse(body) as { input: string[] }).input.length);
+    expect(sizes.toSorted((one, next) => next - one)).toEqual(expected);
   });
 
   it('asks for embeddings in base64 only where the vendor documents it', async () => {

@@ -10,9 +10,9 @@ import {
   isVector,
   type Vector,
 } from '../../contract/embeddings';
-import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
+import type { DeploymentTraits, EmbeddingBatch, ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
-import { addUsage, type UsageVector } from '../../contract/usage';
+import { embedBatches, toBatches } from '../../kit/embedding-batches';
 import { DataSplitter, type JsonObject, parseJsonObject } from '../../kit/json';
 import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
 import type { ReplyReceiver } from '../../kit/reply-receiver';
@@ -23,7 +23,7 @@ import { ModelEndpoints, toResourceName } from './model-endpoints';
 import { toUsage } from './usage';
 
 /** "At most 100 requests can be in one batch": https://github.com/vercel/ai/pull/16575 */
-const MAX_BATCH = 100;
+const BATCH: EmbeddingBatch = { inputs: 100 };
 /** Longer than the longest vectors with all their digits. */
 const MAX_BYTES_PER_VECTOR = 256 * 1024;
 const MAX_BYTES_BESIDE = 64 * 1024;
@@ -41,20 +41,9 @@ export class GeminiEmbeddings implements EmbeddingsProvider {
     textsOf(request, deployment);
   }
 
-  /** Sends as many calls as the inputs need; the first failure aborts the others. */
   async embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {
-    const texts = textsOf(request, call);
-    const failure = new AbortController();
-    const either = { ...call, signal: AbortSignal.any([call.signal, failure.signal]) };
-    const batches = Array.from({ length: Math.ceil(texts.length / MAX_BATCH) }, (_, at) =>
-      this.embedBatch(texts.slice(at * MAX_BATCH, (at + 1) * MAX_BATCH), request.dimensions ?? null, either),
-    );
-    try {
-      const results = await Promise.all(batches);
-      return { vectors: results.flatMap(({ vectors }) => vectors), usage: sumOf(results.map(({ usage }) => usage)) };
-    } finally {
-      failure.abort();
-    }
+    const batches = toBatches(textsOf(request, call), BATCH);
+    return embedBatches(batches, call, (texts, limited) => this.embedBatch(texts, request.dimensions ?? null, limited));
   }
 
   private embedBatch(
@@ -84,11 +73,6 @@ function textsOf(request: EmbeddingRequest, { features, quirks }: DeploymentTrai
     throw unsupported('input', 'This model takes texts, not token ids.');
   }
   return inputs;
-}
-
-/** `null` when any is unknown. */
-function sumOf(usages: readonly (UsageVector | null)[]): UsageVector | null {
-  return usages.reduce((sum, usage) => (sum === null || usage === null ? null : addUsage(sum, usage)));
 }
 
 /** One vector per input, in their order, all of one length. */

@@ -16,6 +16,8 @@ export class CohereProvider extends OpenAiFormatProvider {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
         developerRole: true,
+        // https://docs.cohere.com/reference/embed
+        embeddingBatch: { inputs: 96 },
         reasoningEfforts: { xhigh: 'high', max: 'high' },
         rejectFields: [
           'logit_bias',

@@ -17,6 +17,8 @@ export class DeepInfraProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_tokens',
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,
+        // https://github.com/langchain-ai/langchain/issues/21188
+        embeddingBatch: { inputs: 1_024 },
       },
     });
   }

@@ -17,6 +17,8 @@ export class JinaProvider extends OpenAiFormatProvider {
       capabilities: ['embeddings'],
       quirks: {
         plainEmbeddings: true,
+        // https://github.com/langgenius/dify-official-plugins/issues/1997
+        embeddingBatch: { inputs: 512 },
         acceptFields: ['task', 'late_chunking', 'normalized', 'truncate'],
       },
     });

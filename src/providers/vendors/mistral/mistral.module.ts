@@ -44,6 +44,8 @@ export class MistralProvider extends OpenAiFormatProvider {
         // https://github.com/langchain-ai/langchain/pull/24668
         shortToolCallIds: true,
         plainEmbeddings: true,
+        // https://github.com/raphaelmansuy/edgequake-llm/pull/74, https://github.com/dust-tt/dust/pull/10654
+        embeddingBatch: { inputs: 512, tokens: 16_384 },
       },
     });
   }

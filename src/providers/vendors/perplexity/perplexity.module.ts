@@ -26,6 +26,8 @@ export class PerplexityProvider extends OpenAiFormatProvider {
       quirks: {
         chatResponseFormat: true,
         int8Embeddings: true,
+        // https://docs.perplexity.ai/api-reference/embeddings-post
+        embeddingBatch: { inputs: 512, tokens: 120_000 },
         rejectFields: [
           'stop',
           'presence_penalty',

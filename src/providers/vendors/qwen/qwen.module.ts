@@ -22,6 +22,8 @@ export class QwenProvider extends OpenAiFormatProvider {
         rejectFields: ['enable_search', 'search_options'],
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,
+        // https://github.com/memodb-io/memobase/issues/142
+        embeddingBatch: { inputs: 10 },
         // https://www.alibabacloud.com/help/en/model-studio/rate-limit
         quotaIsRateLimit: true,
       },

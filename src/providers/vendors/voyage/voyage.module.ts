@@ -16,6 +16,8 @@ export class VoyageProvider extends OpenAiFormatProvider {
       defaultBaseUrl: 'https://api.voyageai.com/v1',
       capabilities: ['embeddings'],
       quirks: {
+        // Models other than the large ones take more tokens: https://docs.voyageai.com/reference/embeddings-api
+        embeddingBatch: { inputs: 1_000, tokens: 120_000 },
         // https://github.com/410979729/scope-recall-hermes/issues/88
         fieldNames: { dimensions: 'output_dimension' },
         acceptFields: ['input_type', 'truncation'],

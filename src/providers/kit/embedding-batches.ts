@@ -1,0 +1,64 @@
+import pLimit from 'p-limit';
+import { systemClock } from '../../core/time/clock';
+import type { EmbeddingResult } from '../contract/embeddings';
+import type { EmbeddingBatch, ProviderCall } from '../contract/provider-call';
+import { addUsage, type UsageVector } from '../contract/usage';
+
+/** Calls of one request at the same time: clients send up to 2,048 inputs, and vendors limit requests per minute. */
+const MAX_CALLS = 8;
+/** Estimates the tokens of a text from above. Rows of digits have more, for which the upstream's refusal applies. */
+const BYTES_PER_TOKEN = 2;
+
+/** Inputs in as few batches as the upstream allows, in order. An input that is too long by itself has its own batch. */
+export function toBatches<Input extends string | readonly number[]>(
+  inputs: readonly Input[],
+  { inputs: maxInputs, tokens: maxTokens = Infinity }: EmbeddingBatch,
+): Input[][] {
+  const batches: Input[][] = [];
+  let batch: Input[] = [];
+  let batchTokens = 0;
+  for (const input of inputs) {
+    const tokens = tokensOf(input);
+    if (batch.length === 0 || batch.length === maxInputs || batchTokens + tokens > maxTokens) {
+      batches.push((batch = []));
+      batchTokens = 0;
+    }
+    batch.push(input);
+    batchTokens += tokens;
+  }
+  return batches;
+}
+
+function tokensOf(input: string | readonly number[]): number {
+  return typeof input === 'string' ? Math.ceil(Buffer.byteLength(input) / BYTES_PER_TOKEN) : input.length;
+}
+
+/**
+ * Embeds each batch by a call, and joins the results in order. All calls have the time of one; the first failure aborts
+ * the others. The usage is `null` when any is unknown.
+ */
+export async function embedBatches<Input>(
+  batches: readonly Input[],
+  call: ProviderCall,
+  embed: (batch: Input, call: ProviderCall) => Promise<EmbeddingResult>,
+): Promise<EmbeddingResult> {
+  const [first] = batches;
+  if (first !== undefined && batches.length === 1) return embed(first, call);
+  const failure = new AbortController();
+  const signal = AbortSignal.any([call.signal, failure.signal]);
+  const dueMs = systemClock.monotonic() + call.deadlines.totalMs;
+  const embedInTime = (batch: Input): Promise<EmbeddingResult> => {
+    const totalMs = Math.max(1, dueMs - systemClock.monotonic());
+    return embed(batch, { ...call, signal, deadlines: { ...call.deadlines, totalMs } });
+  };
+  try {
+    const results = await pLimit(MAX_CALLS).map(batches, embedInTime);
+    return { vectors: results.flatMap(({ vectors }) => vectors), usage: sumOf(results.map(({ usage }) => usage)) };
+  } finally {
+    failure.abort();
+  }
+}
+
+function sumOf(usages: readonly (UsageVector | null)[]): UsageVector | null {
+  return usages.reduce((sum, usage) => (sum === null || usage === null ? null : addUsage(sum, usage)));
+}
