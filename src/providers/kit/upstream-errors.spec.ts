@@ -44,6 +44,15 @@ describe('mapUpstreamError', () => {
       undefined,
     ],
     [429, openAi('exceeded_current_quota_error', null), 'provider_error', true, true],
+    [
+      429,
+      openAi('too_many_requests_error', 'request_quota_exceeded', 'quota'),
+      'provider_rate_limited',
+      true,
+      undefined,
+    ],
+    [429, openAi('too_many_tokens_error', 'token_quota_exceeded', 'quota'), 'provider_rate_limited', true, undefined],
+    [429, openAi('quota_exceeded', 'quota_exceeded'), 'provider_error', true, true],
     [400, openAi('Arrearage', 'Arrearage'), 'provider_error', true, true],
     [
       429,

@@ -8,9 +8,12 @@ import { readFault, toFault, type UpstreamFault } from './upstream-fault';
 /** A rate limit without a `Retry-After` still needs one. */
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
 
-/** The gateway's account is empty or blocked: waiting does not help, and the client's own credits are fine. */
+/**
+ * The gateway's account is empty or blocked: waiting does not help, and the client's own credits are fine. Cerebras's
+ * quotas of requests and tokens per minute refill (https://github.com/nminaya/grammar-nazi-bot/issues/957).
+ */
 const MONEY =
-  /insufficient_quota|quota_exceeded|exceeded_current_quota|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|payment|arrearage/i;
+  /insufficient_quota|(?<!request_|token_)quota_exceeded|exceeded_current_quota|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|payment|arrearage/i;
 /**
  * The same where only the message says so: Z.ai answers 429 with a number (https://docs.z.ai/api-reference/api-code),
  * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62), Anthropic 400 with
