@@ -19,10 +19,11 @@ const MONEY =
  * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62), Anthropic 400 with
  * `invalid_request_error` (https://platform.claude.com/docs/en/api/errors), fal 403
  * (https://github.com/fal-ai/fal/issues/1147), AssemblyAI 400
- * (https://www.assemblyai.com/docs/guides/common_errors_and_solutions).
+ * (https://www.assemblyai.com/docs/guides/common_errors_and_solutions), Fireworks 412
+ * (https://github.com/pollinations/pollinations/issues/12136).
  */
 const MONEY_MESSAGE =
-  /\binsufficient balance\b|\bexhausted balance\b|\bbalance is negative\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b|\bcredit balance is too low\b|\bAPI usage limits\b|\bspend limit\b/i;
+  /\binsufficient balance\b|\bexhausted balance\b|\bbalance is negative\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b|\bcredit balance is too low\b|\bAPI usage limits\b|\bspend(ing)? limit\b/i;
 /** Google's 429 for a model that the plan does not include: https://github.com/continuedev/continue/issues/12205 */
 const NO_QUOTA_MESSAGE = /\blimit: 0\b/;
 const CREDENTIAL =

@@ -290,6 +290,18 @@ describe('the refusals of vendors', () => {
     ['qwen', 400, { error: { code: 'Arrearage', type: 'Arrearage', message: 'Access denied' } }],
     ['minimax', 500, { type: 'error', error: { type: 'api_error', message: 'insufficient balance (1008)' } }],
     ['xai', 400, { code: 'Client specified an invalid argument', error: 'Incorrect API key provided: xa***' }],
+    [
+      'fireworks',
+      412,
+      {
+        error: {
+          message: 'Account acme is suspended, possibly due to reaching the monthly spending limit or failure to pay.',
+          param: null,
+          code: 'PRECONDITION_FAILED',
+          type: 'error',
+        },
+      },
+    ],
   ])('%s: %i for the account is no fault of the client', async (id, status, document) => {
     const { code, options } = await refusal(id, json(document, status));
     expect([code, options.credentialRefused, options.fallback]).toEqual(['provider_error', true, true]);
