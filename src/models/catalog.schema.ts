@@ -150,6 +150,7 @@ const quirks = z.strictObject({
   minTemperature: z.number().min(0).max(2).optional(),
   chatResponseFormat: z.boolean().optional(),
   quotaIsRateLimit: z.boolean().optional(),
+  plainRefusals: z.boolean().optional(),
   citations: z.boolean().optional(),
 }) satisfies z.ZodType<Quirks>;
 

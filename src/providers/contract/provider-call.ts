@@ -99,6 +99,8 @@ export interface Quirks {
   readonly chatResponseFormat?: boolean;
   /** Its 429 `insufficient_quota` is a limit of tokens per minute, not an account without credit (Alibaba). */
   readonly quotaIsRateLimit?: boolean;
+  /** Its 400 is a sentence without a code, and always about the request (Cohere). */
+  readonly plainRefusals?: boolean;
   /** It lists its sources beside the choices, as hosts of Sonar do; they become annotations of the message. */
   readonly citations?: boolean;
 }

@@ -62,7 +62,7 @@ export interface UpstreamRefusal {
   readonly phase: ProviderPhase;
   /** Milliseconds since the epoch, for a `Retry-After` that is a date. */
   readonly now: number;
-  readonly quirks?: Pick<Quirks, 'quotaIsRateLimit'>;
+  readonly quirks?: Pick<Quirks, 'quotaIsRateLimit' | 'plainRefusals'>;
 }
 
 /** Maps an upstream's refusal to the error that the gateway returns. */
@@ -130,7 +130,7 @@ function toProviderError(refusal: Refusal): ProviderError {
       retryAfterSeconds,
     });
   }
-  if (isClientFault(status, names, fault)) return requestRefused(fault, options);
+  if (isClientFault(refusal, names)) return requestRefused(fault, options);
   return new ProviderError('provider_error', 'The provider could not process the request.', options);
 }
 
@@ -153,8 +153,10 @@ function namesCredential({ code, type, reason, message }: UpstreamFault): boolea
   return CREDENTIAL.test(`${code} ${type} ${reason ?? ''}`) || CREDENTIAL_MESSAGE.test(message);
 }
 
-function isClientFault(status: number, names: string, { param, message }: UpstreamFault): boolean {
+function isClientFault({ status, fault, quirks }: Refusal, names: string): boolean {
+  const { param, message } = fault;
   if (status === 413) return true;
+  if (status === 400 && quirks?.plainRefusals === true && message !== '') return true;
   if (status !== 400 && status !== 422) return false;
   if (param !== undefined && OWN_FIELDS.has(param.split(/[.[]/, 1)[0] ?? '')) return false;
   const isFault = CLIENT_FAULT.test(names) || CLIENT_FAULT_MESSAGE.test(message) || CONTEXT_OVERFLOW.test(message);

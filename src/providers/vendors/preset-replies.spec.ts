@@ -338,10 +338,16 @@ describe('the refusals of vendors', () => {
     expect((await refusal('qwen', json({ error }, 429))).code).toBe(expected);
   });
 
-  it('Cohere: a refused request has nothing but a message', async () => {
-    const message = 'invalid request: message must be at least 1 token long or tool results must be specified.';
+  // https://docs.cohere.com/v2/reference/errors
+  it.each([
+    'invalid request: message must be at least 1 token long or tool results must be specified.',
+    'tool call id not found in previous tool calls',
+    'system turn must be the first in the list',
+    'required field name not found in properties',
+  ])('Cohere: a refused request has nothing but a message: %s', async (message) => {
     const { code, options } = await refusal('cohere', json({ id: 'x', message }, 400));
-    expect([code, options.details?.['provider_message']]).toEqual(['validation_failed', message]);
+    expect([code, options.fallback]).toEqual(['validation_failed', false]);
+    expect(options.details?.['provider_message']).toBe(message);
   });
 
   it('Mistral: the field of a refused request is named, although the list is inside the message', async () => {

@@ -29,6 +29,8 @@ export class CohereProvider extends OpenAiFormatProvider {
           'parallel_tool_calls',
         ],
         dropFields: [...OPENAI_PLATFORM_FIELDS, 'prediction', 'user'],
+        // https://docs.cohere.com/v2/reference/errors
+        plainRefusals: true,
       },
     });
   }
