@@ -110,6 +110,8 @@ describe('fromGenerateReply', () => {
     ['BLOCKLIST', 'content_filter'],
     ['PROHIBITED_CONTENT', 'content_filter'],
     ['SPII', 'content_filter'],
+    ['MODEL_ARMOR', 'content_filter'],
+    ['ESCALATION', 'content_filter'],
     ['IMAGE_SAFETY', 'content_filter'],
     ['NO_IMAGE', 'stop'],
     ['OTHER', 'stop'],
@@ -189,6 +191,7 @@ describe('fromGenerateReply', () => {
     ['no candidates', '{"candidates":[],"usageMetadata":{"promptTokenCount":3}}', 'provider_error'],
     ['a malformed call', reply([], { content: {}, finishReason: 'MALFORMED_FUNCTION_CALL' }), 'provider_error'],
     ['an unexpected call', reply([], { finishReason: 'UNEXPECTED_TOOL_CALL' }), 'provider_error'],
+    ['a limited account', reply([], { finishReason: 'PUP_LIMITED_DISABLED' }), 'provider_error'],
     ['an error in place of an answer', '{"error":{"code":503,"status":"UNAVAILABLE"}}', 'provider_unavailable'],
   ])('refuses %s', (_name, bytes, code) => {
     const { code: found, options } = errorOf(bytes);

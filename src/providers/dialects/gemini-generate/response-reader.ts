@@ -6,7 +6,10 @@ import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
 import { toUsage } from './usage';
 
-/** https://ai.google.dev/api/generate-content#FinishReason. A reason in no set counts as a natural end. */
+/**
+ * https://ai.google.dev/api/generate-content#FinishReason; `FinishReason` of `@google/genai` 3.3.0 has those that only
+ * one of the Gemini API and Vertex AI gives. A reason in no set counts as a natural end.
+ */
 const LENGTH: ReadonlySet<unknown> = new Set(['MAX_TOKENS', 'CONTINUATION']);
 const WITHHELD: ReadonlySet<unknown> = new Set([
   'SAFETY',
@@ -15,6 +18,8 @@ const WITHHELD: ReadonlySet<unknown> = new Set([
   'BLOCKLIST',
   'PROHIBITED_CONTENT',
   'SPII',
+  'MODEL_ARMOR',
+  'ESCALATION',
   'IMAGE_SAFETY',
   'IMAGE_PROHIBITED_CONTENT',
   'IMAGE_RECITATION',
@@ -26,6 +31,7 @@ const FAILED: ReadonlySet<unknown> = new Set([
   'TOO_MANY_TOOL_CALLS',
   'MALFORMED_RESPONSE',
   'MISSING_THOUGHT_SIGNATURE',
+  'PUP_LIMITED_DISABLED',
 ]);
 const UNFINISHED = 'FINISH_REASON_UNSPECIFIED';
 const ENUM_VALUE = /^[A-Z_]{1,64}$/;
