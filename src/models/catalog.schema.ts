@@ -147,6 +147,7 @@ const quirks = z.strictObject({
   jsonSchemas: z.boolean().optional(),
   shortToolCallIds: z.boolean().optional(),
   reasoningEfforts: z.record(label, label).optional(),
+  fixedEfforts: z.boolean().optional(),
   minTemperature: z.number().min(0).max(2).optional(),
   chatResponseFormat: z.boolean().optional(),
   quotaIsRateLimit: z.boolean().optional(),

@@ -89,6 +89,8 @@ export interface Quirks {
    * is.
    */
   readonly reasoningEfforts?: Readonly<Record<string, string>>;
+  /** Its API refuses the efforts in `reasoningEfforts` for every model, also where the catalogue lists them. */
+  readonly fixedEfforts?: boolean;
   /** Lower temperatures are raised to it: it refuses zero, which many clients send. */
   readonly minTemperature?: number;
   /** `false`: it refuses to be forced to call a tool while it reasons, as it does unless `thinking` is disabled. */

@@ -65,6 +65,8 @@ describe('the chat requests of presets', () => {
       { reasoning_effort: 'high', tools, tool_choice: 'required' },
     ],
     ['cohere', { prediction: {}, user: 'ada', reasoning_effort: 'max' }, { reasoning_effort: 'high' }],
+    ['cohere', { reasoning_effort: 'low' }, { reasoning_effort: 'high' }],
+    ['cohere', { reasoning_effort: 'minimal' }, { reasoning_effort: 'none' }],
     ['zai', { tool_choice: 'auto', seed: 7, frequency_penalty: 0 }, {}],
     ['minimax', { temperature: 0 }, { temperature: 0.01, reasoning_split: true }],
     ['together', { logprobs: true, top_logprobs: 3 }, { logprobs: 3 }],
@@ -72,6 +74,17 @@ describe('the chat requests of presets', () => {
     ['together', { logprobs: false }, {}],
   ])('%s: %j', async (id, fields, expected) => {
     expect(await sentChat(id, fields)).toEqual({ ...PLAIN, ...expected });
+  });
+
+  it('sends Cerebras the efforts of its API only, whatever the catalogue lists', async () => {
+    const features = { reasoning: ['low', 'medium', 'xhigh'] };
+    expect(await sentChat('cerebras', { reasoning_effort: 'xhigh' }, features)).toMatchObject({
+      reasoning_effort: 'high',
+    });
+    upstream.received.length = 0;
+    expect(await sentChat('cerebras', { reasoning_effort: 'low' }, features)).toMatchObject({
+      reasoning_effort: 'low',
+    });
   });
 
   it('sends Fireworks an effort as is where the catalogue lists it', async () => {

@@ -65,8 +65,9 @@ function accepts(field: string, { acceptFields, dropFields, rejectFields }: Quir
 function toUpstreamValue(field: string, value: unknown, { features, quirks }: ProviderCall): unknown {
   if (field === 'tools') return toUpstreamTools(value, quirks);
   if (field === 'temperature' && typeof value === 'number') return Math.max(value, quirks.minTemperature ?? value);
-  if (field !== 'reasoning_effort' || typeof value !== 'string' || features.reasoning !== undefined) return value;
-  return quirks.reasoningEfforts?.[value] ?? value;
+  if (field !== 'reasoning_effort' || typeof value !== 'string') return value;
+  const isListed = features.reasoning !== undefined && quirks.fixedEfforts !== true;
+  return isListed ? value : (quirks.reasoningEfforts?.[value] ?? value);
 }
 
 function addOutputLimit(body: JsonObject, request: ChatRequest, { maxTokensField }: Quirks): void {

@@ -18,6 +18,9 @@ export class CerebrasProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_completion_tokens',
+        // https://github.com/mnfst/modelparams.dev/pull/115
+        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        fixedEfforts: true,
         rejectFields: ['frequency_penalty', 'presence_penalty', 'logit_bias'],
         dropFields: OPENAI_PLATFORM_FIELDS,
         // https://github.com/yetone/alma-releases/issues/59

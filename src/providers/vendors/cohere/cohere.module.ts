@@ -18,7 +18,9 @@ export class CohereProvider extends OpenAiFormatProvider {
         developerRole: true,
         // https://docs.cohere.com/reference/embed
         embeddingBatch: { inputs: 96 },
-        reasoningEfforts: { xhigh: 'high', max: 'high' },
+        // None and high turn thinking off and on; others are refused.
+        reasoningEfforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' },
+        fixedEfforts: true,
         rejectFields: [
           'logit_bias',
           'logprobs',
