@@ -118,6 +118,7 @@ const quirks = z.strictObject({
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
   streamUsage: z.enum(['include_usage', 'none']).optional(),
   streamOnly: z.boolean().optional(),
+  streamAbove: z.int().min(0).optional(),
   developerRole: z.boolean().optional(),
   includeObfuscation: z.boolean().optional(),
   reasoningReplay: z.boolean().optional(),

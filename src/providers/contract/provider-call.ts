@@ -12,6 +12,8 @@ export interface Quirks {
   readonly streamUsage?: 'include_usage' | 'none';
   /** It refuses to reply without streaming, so that whole replies are streams read to their end; for `openai-chat`. */
   readonly streamOnly?: boolean;
+  /** It refuses to reply without streaming where the output limit is above this number of tokens; for `openai-chat`. */
+  readonly streamAbove?: number;
   /** Keep the `developer` role; otherwise it becomes `system`. */
   readonly developerRole?: boolean;
   /** Ask OpenAI not to pad stream chunks. */

@@ -257,6 +257,15 @@ describe('the chat requests of presets', () => {
     expect(body).toMatchObject({ messages: [messages[0], { tool_call_id: expect.stringMatching(/^[a-z0-9]{9}$/) }] });
   });
 
+  it.each([
+    [{ max_tokens: 4_096 }, undefined],
+    [{ max_tokens: 4_097 }, true],
+    [{ max_completion_tokens: 9_000 }, true],
+    [{}, undefined],
+  ])('Fireworks is asked for a stream where it refuses a whole reply of that length: %j', async (limits, stream) => {
+    expect((await sentChat('fireworks', limits))['stream']).toBe(stream);
+  });
+
   it.each(['mistral', 'zai'])('%s is not asked for usage, which its streams carry anyway', async (id) => {
     const { chat, quirks } = configure(id);
     await providerErrorOf(chat?.openStream(chatRequest(), providerCall({ quirks })) ?? Promise.reject());

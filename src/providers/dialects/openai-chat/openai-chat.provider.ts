@@ -9,7 +9,7 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 import type { StreamRequest } from '../../kit/upstream-stream';
 import { fromOpenAiChatReply } from './chat-reply';
 import { openChatChunks, openChatEvents } from './chat-stream';
-import { checkSupport, toOpenAiChatRequest } from './chat-request';
+import { checkSupport, outputLimit, toOpenAiChatRequest } from './chat-request';
 import { fetchGathered } from './gathered-reply';
 import { ReasoningRecorder, storeReasoning, withReasoning } from './reasoning-replay';
 
@@ -25,7 +25,7 @@ export class OpenAiChat implements ChatProvider {
   }
 
   async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
-    if (call.quirks.streamOnly === true) return fetchGathered(await this.streamRequest(request, call));
+    if (mustStream(request, call)) return fetchGathered(await this.streamRequest(request, call));
     const prepared = call.quirks.reasoningReplay === true ? await withReasoning(request, call) : request;
     const body = JSON.stringify(toOpenAiChatRequest(prepared, call, false));
     const result = fromOpenAiChatReply(await this.http.post(this.endpoint, body, call), call);
@@ -47,4 +47,8 @@ export class OpenAiChat implements ChatProvider {
     const body = JSON.stringify(toOpenAiChatRequest(prepared, call, true));
     return { http: this.http, endpoint: this.endpoint, body, call };
   }
+}
+
+function mustStream(request: ChatRequest, { quirks: { streamOnly, streamAbove = Infinity } }: ProviderCall): boolean {
+  return streamOnly === true || (outputLimit(request) ?? 0) > streamAbove;
 }

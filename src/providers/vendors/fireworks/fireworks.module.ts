@@ -20,6 +20,8 @@ export class FireworksProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
+        // https://github.com/nullclaw/nullclaw/pull/231
+        streamAbove: 4_096,
         // https://docs.fireworks.ai/guides/reasoning
         reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
         dropFields: OPENAI_PLATFORM_FIELDS,
