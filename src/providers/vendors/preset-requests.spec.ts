@@ -167,7 +167,7 @@ describe('the chat requests of presets', () => {
     expect(body['messages']).toEqual(messages);
   });
 
-  it.each(['groq', 'cerebras', 'mistral'])(
+  it.each(['groq', 'cerebras', 'fireworks', 'mistral'])(
     '%s gets nothing in messages and tools that it does not know',
     async (id) => {
       const cache_control = { type: 'ephemeral' };

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
+import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 import { FireworksImages } from './fireworks-images';
 
@@ -25,6 +26,8 @@ export class FireworksProvider extends OpenAiFormatProvider {
         // https://docs.fireworks.ai/guides/reasoning
         reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
         dropFields: OPENAI_PLATFORM_FIELDS,
+        // https://github.com/musistudio/claude-code-router/issues/377
+        acceptMessageFields: [...ESSENTIAL_MESSAGE_FIELDS, 'name'],
         plainEmbeddings: true,
         imageUrls: false,
         imagesPerCall: 1,
