@@ -1,10 +1,11 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
-import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
- * Cerebras Inference (https://inference-docs.cerebras.ai/resources/openai): it answers 400 to the fields refused here.
+ * Cerebras Inference (https://inference-docs.cerebras.ai/api-reference/chat-completions). It answers 400 to every field
+ * that it does not know; those that it knows are in its SDK (`@cerebras/cerebras_cloud_sdk` 1.91.0).
  */
 @ModelProvider()
 export class CerebrasProvider extends OpenAiFormatProvider {
@@ -21,8 +22,32 @@ export class CerebrasProvider extends OpenAiFormatProvider {
         // https://github.com/mnfst/modelparams.dev/pull/115
         reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
         fixedEfforts: true,
-        rejectFields: ['frequency_penalty', 'presence_penalty', 'logit_bias'],
-        dropFields: OPENAI_PLATFORM_FIELDS,
+        acceptFields: [
+          'temperature',
+          'top_p',
+          'stop',
+          'seed',
+          'response_format',
+          'tools',
+          'tool_choice',
+          'parallel_tool_calls',
+          'presence_penalty',
+          'frequency_penalty',
+          'logit_bias',
+          'logprobs',
+          'top_logprobs',
+          'prediction',
+          'reasoning_effort',
+          'reasoning_format',
+          'disable_reasoning',
+          'clear_thinking',
+          'min_tokens',
+          'min_completion_tokens',
+          'user',
+          // Of completions.
+          'echo',
+          'suffix',
+        ],
         // https://github.com/yetone/alma-releases/issues/59
         acceptMessageFields: [...ESSENTIAL_MESSAGE_FIELDS, 'name'],
         // https://github.com/musistudio/llms/issues/25
