@@ -149,7 +149,7 @@ describe('the chat requests of presets', () => {
     expect(await sentChat('deepseek', { tools, tool_choice: 'auto' })).toMatchObject({ tool_choice: 'auto' });
   });
 
-  it.each(['deepseek', 'moonshot'])('%s gets the reasoning of earlier turns back', async (id) => {
+  it.each(['deepseek', 'fireworks', 'moonshot'])('%s gets the reasoning of earlier turns back', async (id) => {
     const answered = { role: 'assistant', content: 'Hi', reasoning_content: 'why' };
     expect(await sentChat(id, { messages: [...messages, answered, ...messages] })).toMatchObject({
       messages: [messages[0], answered, messages[0]],
@@ -187,11 +187,12 @@ describe('the chat requests of presets', () => {
         tools: [{ ...tools[0], cache_control }],
       });
       expect(body).toMatchObject({ tools });
+      const lost = id === 'fireworks' && { reasoning_content: ' ' };
       expect(body['messages']).toEqual([
         { role: 'user', content: [part] },
-        { role: 'assistant', content: null, tool_calls: [called] },
+        { role: 'assistant', content: null, tool_calls: [called], ...lost },
         { role: 'tool', tool_call_id: called.id, content: 'Done' },
-        { role: 'assistant', content: 'No.' },
+        { role: 'assistant', content: 'No.', ...lost },
       ]);
     },
   );

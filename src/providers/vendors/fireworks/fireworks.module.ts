@@ -23,7 +23,8 @@ export class FireworksProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_tokens',
         // https://github.com/nullclaw/nullclaw/pull/231
         streamAbove: 4_096,
-        // https://docs.fireworks.ai/guides/reasoning
+        // https://docs.fireworks.ai/guides/reasoning; models without interleaved thinking ignore reasoning.
+        reasoningReplay: true,
         reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
         dropFields: OPENAI_PLATFORM_FIELDS,
         // https://github.com/musistudio/claude-code-router/issues/377
