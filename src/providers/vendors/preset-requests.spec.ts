@@ -66,6 +66,7 @@ describe('the chat requests of presets', () => {
     ],
     ['cohere', { prediction: {}, user: 'ada', reasoning_effort: 'max' }, { reasoning_effort: 'high' }],
     ['cohere', { reasoning_effort: 'low' }, { reasoning_effort: 'high' }],
+    ['cohere', { logprobs: true }, { logprobs: true }],
     ['cohere', { reasoning_effort: 'minimal' }, { reasoning_effort: 'none' }],
     [
       'cerebras',
@@ -114,6 +115,7 @@ describe('the chat requests of presets', () => {
     ['perplexity', 'stop', ['.']],
     ['perplexity', 'web_search_options', { search_context_size: 'high' }],
     ['cohere', 'logit_bias', { 1: 5 }],
+    ['cohere', 'top_logprobs', 2],
     ['deepseek', 'response_format', { type: 'json_schema', json_schema: { name: 'n', schema: {} } }],
     ['zai', 'tool_choice', 'required'],
     ['qwen', 'enable_search', true],

@@ -21,15 +21,7 @@ export class CohereProvider extends OpenAiFormatProvider {
         // None and high turn thinking off and on; others are refused.
         reasoningEfforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' },
         fixedEfforts: true,
-        rejectFields: [
-          'logit_bias',
-          'logprobs',
-          'top_logprobs',
-          'modalities',
-          'audio',
-          'dimensions',
-          'parallel_tool_calls',
-        ],
+        rejectFields: ['logit_bias', 'top_logprobs', 'modalities', 'audio', 'dimensions', 'parallel_tool_calls'],
         dropFields: [...OPENAI_PLATFORM_FIELDS, 'prediction', 'user'],
         // https://docs.cohere.com/v2/reference/errors
         plainRefusals: true,
