@@ -68,7 +68,9 @@ export const PROVIDER_SETTINGS = {
   ...hosted('SAMBANOVA', 'SambaNova'),
   ...hosted('STABILITY', 'Stability AI'),
   ...hosted('TOGETHER', 'Together'),
-  VERTEX_BASE_URL: url.describe('Base URL of Google Vertex AI, with everything before /publishers; enables its models'),
+  VERTEX_BASE_URL: url.describe(
+    'Base URL of Google Vertex AI, with everything before /publishers; enables its models, at the prices of the location global',
+  ),
   VERTEX_API_KEY: apiKey.describe('JSON key of a service account for Google Vertex AI in base64, or an API key'),
   ...hosted('VOYAGE', 'Voyage'),
   ...hosted('XAI', 'xAI'),

@@ -17,8 +17,9 @@ const BASE_URL = 'VERTEX_BASE_URL';
  * `https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}`, with the host
  * `aiplatform.googleapis.com` for the location `global`; for an API key `https://aiplatform.googleapis.com/v1`
  * (https://cloud.google.com/vertex-ai/generative-ai/docs/start/express-mode/vertex-ai-express-mode-api-reference).
- * Embeddings have another format there. Gemini models before 3 refuse ids of tool calls, so that their deployments need
- * the quirk `toolCallIds: false` (https://github.com/BerriAI/litellm/pull/34603).
+ * The catalogue has the prices of `global`; other locations cost a tenth more. Embeddings have another format there.
+ * Gemini models before 3 refuse ids of tool calls, so that their deployments need the quirk `toolCallIds: false`
+ * (https://github.com/BerriAI/litellm/pull/34603).
  */
 @ModelProvider()
 export class VertexProvider implements ProviderDefinition {
