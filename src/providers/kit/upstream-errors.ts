@@ -2,6 +2,7 @@ import { errors } from 'undici';
 import { parseRetryAfter } from '../../core/types/retry-after';
 import type { Quirks } from '../contract/provider-call';
 import { ProviderError, type ProviderErrorOptions, type ProviderPhase } from '../contract/provider-error';
+import { isJsonObject } from './json';
 import { limitReset } from './limit-reset';
 import { readFault, toFault, type UpstreamFault } from './upstream-fault';
 
@@ -81,7 +82,8 @@ export function mapUpstreamError({ status, headers, body, phase, now, quirks }: 
 /** The same for an error inside a reply with status 200: `document` holds it as `error`. */
 export function mapInBandError(document: unknown, phase: ProviderPhase): ProviderError {
   const fault = toFault(document);
-  return toProviderError({ status: statusOf(fault), fault, phase, retryAfterSeconds: fault.retryAfterSeconds });
+  const status = statedStatus(document) ?? statusOf(fault);
+  return toProviderError({ status, fault, phase, retryAfterSeconds: fault.retryAfterSeconds });
 }
 
 interface Refusal {
@@ -209,6 +211,12 @@ function contentRefused(fault: UpstreamFault, options: ProviderErrorOptions): Pr
 
 function publicDetails({ code, type, message }: UpstreamFault): Record<string, unknown> {
   return { provider_code: toSafeText(code || type) || null, provider_message: toSafeText(message) || null };
+}
+
+/** The status that Cerebras states beside the error (`ErrorChunkResponse` in its SDK). */
+function statedStatus(document: unknown): number | null {
+  const { status_code: status } = isJsonObject(document) ? document : {};
+  return typeof status === 'number' && status >= 400 && status < 600 ? status : null;
 }
 
 /** Status of a fault without one: its numeric code if present, else derived from its code and type. */

@@ -362,6 +362,15 @@ describe('the refusals of vendors', () => {
     expect(code).toBe('provider_rate_limited');
   });
 
+  it.each([
+    [429, { type: 'too_many_tokens_error', code: 'token_quota_exceeded' }, 'provider_rate_limited'],
+    [503, { type: 'model_error', code: 'model_busy' }, 'provider_unavailable'],
+    [400, { type: 'invalid_request_error', code: 'wrong_api_format' }, 'validation_failed'],
+  ])('Cerebras: an error in a stream states its status %i beside it', async (status_code, error, expected) => {
+    const { code } = await providerErrorOf(stream('cerebras', sse({ error, status_code }, '[DONE]')));
+    expect(code).toBe(expected);
+  });
+
   it('OpenRouter: so do they in a chunk of a stream', async () => {
     const failed = { ...chunk({ content: '' }, { finish_reason: 'error' }), error: { code: 502, message: 'down' } };
     const { code } = await providerErrorOf(stream('openrouter', sse(failed, '[DONE]')));
