@@ -376,6 +376,13 @@ describe('the other requests of presets', () => {
     expect(asked).toEqual(['azure', 'cohere', 'ollama', 'openai', 'vllm', 'voyage']);
   });
 
+  it('refuses the type of input that Cohere’s endpoint does not take', async () => {
+    const { embeddings, quirks } = configure('cohere');
+    const request = { model: 'x', input: ['one'], input_type: 'search_query' };
+    const { options } = await providerErrorOf(embeddings?.embed(request, providerCall({ quirks })) ?? Promise.reject());
+    expect([options.param, upstream.received]).toEqual(['input_type', []]);
+  });
+
   it.each([
     ['azure', { size: '1024x1536' }],
     ['together', { width: 1024, height: 1536, response_format: 'base64' }],

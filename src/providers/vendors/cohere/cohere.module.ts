@@ -21,7 +21,19 @@ export class CohereProvider extends OpenAiFormatProvider {
         // None and high turn thinking off and on; others are refused.
         reasoningEfforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' },
         fixedEfforts: true,
-        rejectFields: ['logit_bias', 'top_logprobs', 'modalities', 'audio', 'dimensions', 'parallel_tool_calls'],
+        rejectFields: [
+          'logit_bias',
+          'top_logprobs',
+          'modalities',
+          'audio',
+          'dimensions',
+          'parallel_tool_calls',
+          // Cohere's own fields, of which the endpoint takes none.
+          'input_type',
+          'truncate',
+          'documents',
+          'citation_options',
+        ],
         dropFields: [...OPENAI_PLATFORM_FIELDS, 'prediction', 'user'],
         // https://docs.cohere.com/v2/reference/errors
         plainRefusals: true,
