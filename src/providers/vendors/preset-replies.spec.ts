@@ -1,5 +1,6 @@
 import { openChatChunks } from '../../chat/chat-chunks';
 import { chunk, sse } from '../../../test/conformance/chat-chunks';
+import { closeProviders, configureProvider } from '../../../test/conformance/configured-provider';
 import { type Answer, FakeUpstream } from '../../../test/conformance/fake-upstream';
 import {
   chatRequest,
@@ -8,30 +9,24 @@ import {
   providerCall,
   providerErrorOf,
 } from '../../../test/conformance/provider-call';
-import { SUBJECTS } from '../../../test/conformance/subjects';
 import type { ChatCompletionResult } from '../contract/chat';
 import type { Provider } from '../contract/provider';
 import type { ProviderError } from '../contract/provider-error';
 
 let upstream: FakeUpstream;
-const opened: Provider[] = [];
 
 beforeEach(async () => {
   upstream = await FakeUpstream.start();
 });
 
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((provider) => provider.close()));
+  await closeProviders();
   await upstream.stop();
 });
 
 function configure(id: string, answer: Answer): Provider {
-  const subject = SUBJECTS.find(({ definition }) => definition.id === id);
-  const created = subject?.definition.create(subject.environment(upstream.origin));
-  if (created == null) throw new Error(`${id} has no row`);
   upstream.answer = answer;
-  opened.push(created);
-  return created;
+  return configureProvider(id, upstream);
 }
 
 const json =

@@ -1,41 +1,28 @@
+import { closeProviders, configureProvider, OPENAI_PRESETS } from '../../../test/conformance/configured-provider';
 import { FakeUpstream } from '../../../test/conformance/fake-upstream';
 import { imageRequest } from '../../../test/conformance/media-requests';
 import { chatRequest, providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
 import { preset, SUBJECTS } from '../../../test/conformance/subjects';
-import type { ModelFeatures, Quirks } from '../contract/provider-call';
-import type { Provider } from '../contract/provider';
+import type { ModelFeatures } from '../contract/provider-call';
 import { AzureProvider } from './azure/azure.module';
 import { MistralProvider } from './mistral/mistral.module';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const PRESETS = SUBJECTS.filter(({ speaksOpenAi }) => speaksOpenAi).toSorted((one, next) =>
-  one.definition.id < next.definition.id ? -1 : 1,
-);
-
 let upstream: FakeUpstream;
-const opened: Provider[] = [];
 
 beforeEach(async () => {
   upstream = await FakeUpstream.start();
 });
 
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((provider) => provider.close()));
+  await closeProviders();
   await upstream.stop();
 });
 
-function configure(id: string): Provider {
-  const subject = SUBJECTS.find(({ definition }) => definition.id === id);
-  const created = subject?.definition.create(subject.environment(upstream.origin));
-  if (created == null) throw new Error(`${id} has no row`);
-  opened.push(created);
-  return created;
-}
-
 /** The body that a chat sends; the fake upstream's reply is no completion. */
 async function sentChat(id: string, fields: Fields, features: ModelFeatures = {}): Promise<Fields> {
-  const { chat, quirks } = configure(id);
+  const { chat, quirks } = configureProvider(id, upstream);
   await providerErrorOf(chat?.complete(chatRequest(fields), providerCall({ quirks, features })) ?? Promise.reject());
   return JSON.parse(upstream.received[0]?.body ?? '{}') as Fields;
 }
@@ -120,7 +107,7 @@ describe('the chat requests of presets', () => {
     ['zai', 'tool_choice', 'required'],
     ['qwen', 'enable_search', true],
   ])('%s refuses %s instead of ignoring it', async (id, field, value) => {
-    const { chat, quirks } = configure(id);
+    const { chat, quirks } = configureProvider(id, upstream);
     const refusal = chat?.complete(chatRequest({ [field]: value }), providerCall({ quirks })) ?? Promise.reject();
     const { code, options } = await providerErrorOf(refusal);
     expect([code, options.phase, options.param]).toEqual(['validation_failed', 'connect', field]);
@@ -130,7 +117,7 @@ describe('the chat requests of presets', () => {
   it.each(['cohere', 'deepseek', 'zai'])(
     '%s refuses to make one call at a time, which it cannot, but only with tools',
     async (id) => {
-      const { chat, quirks } = configure(id);
+      const { chat, quirks } = configureProvider(id, upstream);
       const single = { parallel_tool_calls: false };
       const refusal = chat?.complete(chatRequest({ ...single, tools }), providerCall({ quirks })) ?? Promise.reject();
       expect((await providerErrorOf(refusal)).options.param).toBe('parallel_tool_calls');
@@ -141,7 +128,7 @@ describe('the chat requests of presets', () => {
 
   it('DeepSeek is not asked to force a tool call while it thinks, as it does by default', async () => {
     const forced = { tools, tool_choice: { type: 'function', function: { name: 'f' } } };
-    const { chat, quirks } = configure('deepseek');
+    const { chat, quirks } = configureProvider('deepseek', upstream);
     const refusal = chat?.complete(chatRequest(forced), providerCall({ quirks })) ?? Promise.reject();
     const { options } = await providerErrorOf(refusal);
     expect([options.phase, options.param, upstream.received]).toEqual(['connect', 'tool_choice', []]);
@@ -226,14 +213,14 @@ describe('the chat requests of presets', () => {
 
   it('names the output limit as each vendor documents it', async () => {
     const named: Record<string, string[]> = { max_tokens: [], max_completion_tokens: [], 'as sent': [] };
-    for (const { definition } of PRESETS) {
-      if (configure(definition.id).chat === undefined) continue;
-      const older = Object.keys(await sentChat(definition.id, { max_tokens: 5 }));
+    for (const id of OPENAI_PRESETS) {
+      if (configureProvider(id, upstream).chat === undefined) continue;
+      const older = Object.keys(await sentChat(id, { max_tokens: 5 }));
       upstream.received.length = 0;
-      const newer = Object.keys(await sentChat(definition.id, { max_completion_tokens: 5 }));
+      const newer = Object.keys(await sentChat(id, { max_completion_tokens: 5 }));
       upstream.received.length = 0;
       const [name = ''] = older.filter((field) => field.startsWith('max_') && newer.includes(field));
-      (named[name] ?? named['as sent'])?.push(definition.id);
+      (named[name] ?? named['as sent'])?.push(id);
     }
     expect(named).toEqual({
       max_completion_tokens: ['cerebras', 'minimax'],
@@ -275,7 +262,7 @@ describe('the chat requests of presets', () => {
   });
 
   it.each(['mistral', 'zai'])('%s is not asked for usage, which its streams carry anyway', async (id) => {
-    const { chat, quirks } = configure(id);
+    const { chat, quirks } = configureProvider(id, upstream);
     await providerErrorOf(chat?.openStream(chatRequest(), providerCall({ quirks })) ?? Promise.reject());
     expect(JSON.parse(upstream.received[0]?.body ?? '')).toEqual({ ...PLAIN, stream: true });
   });
@@ -321,74 +308,13 @@ describe('the keys of presets', () => {
   });
 });
 
-/** A vector of one number in the upstream's encoding. */
-function toVector(value: number, { int8Embeddings }: Quirks): number[] | string {
-  return int8Embeddings === true ? Buffer.from([value]).toString('base64') : [value];
-}
-
-describe('the other requests of presets', () => {
-  it.each([
-    ['voyage', { output_dimension: 8, encoding_format: 'base64', input_type: 'query' }],
-    ['mistral', { output_dimension: 8 }],
-    ['jina', { dimensions: 8, task: 'retrieval.query' }],
-  ])('%s embeds with %j', async (id, expected) => {
-    const { embeddings, quirks } = configure(id);
-    const own = { input_type: 'query', task: 'retrieval.query' };
-    const request = { model: 'x', input: ['one'], dimensions: 8, user: 'ada', ...own };
-    await providerErrorOf(embeddings?.embed(request, providerCall({ quirks })) ?? Promise.reject());
-    expect(JSON.parse(upstream.received[0]?.body ?? '')).toEqual({
-      model: 'upstream-model',
-      input: ['one'],
-      ...expected,
-    });
-  });
-
-  it.each([
-    ['cohere', 'text', [96, 96, 8]],
-    ['qwen', 'text', Array<number>(20).fill(10)],
-    ['mistral', 'text of '.repeat(500), Array<number>(25).fill(8)],
-    ['perplexity', 'text', [200]],
-    ['voyage', 'text of '.repeat(500), [59, 59, 59, 23]],
-    ['openai', 'text', [200]],
-  ])('%s embeds long lists in calls that it takes', async (id, text, expected) => {
-    const { embeddings, quirks } = configure(id);
-    upstream.answer = (response, { body }) => {
-      const { input } = JSON.parse(body) as { input: string[] };
-      const data = input.map((each) => ({ embedding: toVector(Number.parseInt(each, 10), quirks) }));
-      response.end(JSON.stringify({ data, usage: { prompt_tokens: input.length, total_tokens: input.length } }));
-    };
-    const input = Array.from({ length: 200 }, (_, index) => `${index % 100} ${text}`);
-    const result = await embeddings?.embed({ model: 'x', input }, providerCall({ quirks }));
-    expect(result?.vectors.map(([value]) => value)).toEqual(input.map((_text, index) => index % 100));
-    expect(result?.usage?.inputText).toBe(200);
-    const sizes = upstream.received.map(({ body }) => (JSON.parse(body) as { input: string[] }).input.length);
-    expect(sizes.toSorted((one, next) => next - one)).toEqual(expected);
-  });
-
-  it('asks for embeddings in base64 only where the vendor documents it', async () => {
-    const asked: string[] = [];
-    for (const { definition } of PRESETS) {
-      const { embeddings, quirks } = configure(definition.id);
-      const request = { model: 'x', input: ['one'] };
-      await embeddings?.embed(request, providerCall({ quirks })).catch(() => undefined);
-      if (upstream.received.pop()?.body.includes('base64') === true) asked.push(definition.id);
-    }
-    expect(asked).toEqual(['azure', 'cohere', 'ollama', 'openai', 'vllm', 'voyage']);
-  });
-
-  it('refuses the type of input that Cohere’s endpoint does not take', async () => {
-    const { embeddings, quirks } = configure('cohere');
-    const request = { model: 'x', input: ['one'], input_type: 'search_query' };
-    const { options } = await providerErrorOf(embeddings?.embed(request, providerCall({ quirks })) ?? Promise.reject());
-    expect([options.param, upstream.received]).toEqual(['input_type', []]);
-  });
-
+describe('the images of presets', () => {
   it.each([
     ['azure', { size: '1024x1536' }],
     ['together', { width: 1024, height: 1536, response_format: 'base64' }],
     ['xai', { aspect_ratio: '2:3', response_format: 'b64_json' }],
-  ])('%s makes images with %j', async (id, expected) => {
-    const { images, quirks } = configure(id);
+  ])('%s: are requested with %j', async (id, expected) => {
+    const { images, quirks } = configureProvider(id, upstream);
     const request = imageRequest({ size: '1024x1536' });
     await providerErrorOf(images?.generate(request, providerCall({ quirks })) ?? Promise.reject());
     expect(JSON.parse(upstream.received[0]?.body ?? '')).toEqual({
