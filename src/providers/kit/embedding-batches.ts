@@ -35,7 +35,8 @@ function tokensOf(input: string | readonly number[]): number {
 
 /**
  * Embeds each batch by a call, and joins the results in order. All calls have the time of one; the first failure aborts
- * the others. The usage is `null` when any is unknown.
+ * the others, and the client pays nothing, although the vendor may bill those that it has answered. The usage is `null`
+ * when any is unknown.
  */
 export async function embedBatches<Input>(
   batches: readonly Input[],
