@@ -77,12 +77,17 @@ const MARK_DELETED = `
    WHERE organization_id = $1 AND id = $2 AND status = ANY ($3) AND deleted_at IS NULL
   RETURNING id`;
 
-/** Over `media_job_completed_index`. */
+/**
+ * Over `media_job_completed_index`. A job stays until its webhook was delivered or given up, which takes up to two
+ * days: its deletion would withdraw it.
+ */
 const MARK_PAST_RETENTION = `
   UPDATE media_job SET deleted_at = now(), version = version + 1
    WHERE (organization_id, id) IN (
-           SELECT organization_id, id FROM media_job
+           SELECT organization_id, id FROM media_job j
             WHERE completed_at <= now() - make_interval(hours => $1) AND deleted_at IS NULL
+              AND NOT EXISTS (SELECT FROM webhook_delivery w
+                               WHERE w.organization_id = j.organization_id AND w.job_id = j.id AND w.state = 'pending')
             ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   RETURNING id`;
 
@@ -231,7 +236,7 @@ export class MediaJobRepository {
     });
   }
 
-  /** Deletes jobs that ended at least so long ago, as a client would. Returns their number. */
+  /** Deletes jobs that ended at least so long ago, but none with a pending webhook. Returns their number. */
   async markPastRetention(retentionHours: number, limit: number): Promise<number> {
     return (await this.change(MARK_PAST_RETENTION, [retentionHours, limit])).length;
   }

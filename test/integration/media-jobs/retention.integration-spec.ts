@@ -54,6 +54,22 @@ describe('retention of jobs', () => {
     expect(await engine.jobs.findDeleted(1_000)).toEqual([]);
   });
 
+  it('keeps a job whose webhook is not delivered yet', async () => {
+    const account = await createAccount(engine.money.pool);
+    const job = await submit(engine, account, { webhookUrl: 'https://hooks.example.com/jobs' });
+    await finish(engine, job, FAILED);
+    await tamper(engine, `UPDATE media_job SET completed_at = now() - interval '401 days' WHERE id = $1`, [job.id]);
+    await stage.sweeps.sweepPastRetention();
+    expect(await engine.jobs.findDeleted(1_000)).toEqual([]);
+    await engine.dataSource.query(
+      `UPDATE webhook_delivery SET state = 'exhausted', ended_at = now() WHERE job_id = $1`,
+      [job.id],
+    );
+    await stage.sweeps.sweepPastRetention();
+    expect((await engine.jobs.findDeleted(1_000)).map(({ id }) => id)).toEqual([job.id]);
+    await stage.sweeps.sweepDeleted();
+  });
+
   it('removes all artifact rows of results that storage has deleted, and keeps their jobs', async () => {
     const account = await createAccount(engine.money.pool);
     const job = await workOn(engine, await submit(engine, account), 'finalizing');
