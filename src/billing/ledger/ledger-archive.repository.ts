@@ -46,9 +46,10 @@ const CLAIM = `
   ON CONFLICT (day) DO UPDATE SET claimed_by = excluded.claimed_by, claimed_until = excluded.claimed_until
    WHERE a.exported_at IS NULL AND a.claimed_until < clock_timestamp()
   RETURNING day`;
+/** Not once it was given back: after a failed upload, the rows may still be read for a moment. */
 const RENEW = `
   UPDATE ledger_archive SET claimed_until = clock_timestamp() + make_interval(mins => ${CLAIM_MINUTES})
-   WHERE day = $1 AND claimed_by = $2 AND exported_at IS NULL RETURNING day`;
+   WHERE day = $1 AND claimed_by = $2 AND claimed_until > '-infinity' AND exported_at IS NULL RETURNING day`;
 const GIVE_BACK = `
   UPDATE ledger_archive SET claimed_until = '-infinity' WHERE day = $1 AND claimed_by = $2 AND exported_at IS NULL`;
 /** `lines`: NDJSON without the last line feed; the columns that `ledger_sums` covers. */
@@ -103,7 +104,7 @@ export class LedgerArchiveRepository {
     return rows.length === 1;
   }
 
-  /** @throws Error when another process has taken over the claim */
+  /** @throws Error when the claim was given back, or another process has taken it over */
   async renew(day: string, owner: string): Promise<void> {
     const [rows] = await this.dataSource.query<[unknown[], number]>(RENEW, [day, owner]);
     if (rows.length === 0) throw new Error(`Another process exports ${day}.`);

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import type { ArchivedDay } from '../../../src/billing/ledger/archived-day';
 import { AccountStatementRepository } from '../../../src/billing/payments/account-statement.repository';
+import { LedgerArchiveRepository } from '../../../src/billing/ledger/ledger-archive.repository';
 import { LedgerAuditRepository } from '../../../src/billing/ledger/ledger-audit.repository';
 import { DayPartitions } from '../../../src/core/partitions/day-partitions';
 import { toArchiveKey } from '../../../src/core/storage/object-key';
@@ -154,6 +156,29 @@ describe('archived days of the ledger', () => {
     puts.mockRestore();
     expect(new Set(processes.flat())).not.toContain('broken');
     expect(await stage.engine.ledger.verify()).toEqual([]);
+  });
+
+  it('are free for other processes once a process could not write them, whatever it still reads', async () => {
+    const repository = new LedgerArchiveRepository(stage.dataSource);
+    const [reading, returned, renewed] = [1, 2, 3].map(() => Promise.withResolvers<void>());
+    jest.spyOn(repository, 'renew').mockImplementation(async (...claim) => {
+      reading?.resolve();
+      await returned?.promise;
+      await stage.repository.renew(...claim).finally(() => renewed?.resolve());
+    });
+    jest.spyOn(repository, 'giveBack').mockImplementation(async (...claim) => {
+      await stage.repository.giveBack(...claim);
+      returned?.resolve();
+    });
+    const put = jest.spyOn(books.bucket, 'put').mockImplementation(async (_key, body) => {
+      (body as Readable).resume();
+      await reading?.promise;
+      throw new Error('The disk is full.');
+    });
+    await expect(stage.process({ repository }).archive()).rejects.toThrow('The disk is full.');
+    await renewed?.promise;
+    put.mockRestore();
+    expect(await stage.process().archive()).toContain('archived');
   });
 
   it('go with their partitions only: one that an operator has detached keeps rows that are not archived', async () => {
