@@ -52,6 +52,8 @@ async function work(
   countSuppressedLines(storms, app.get(Metrics));
   const management = app.get(ManagementServer, { strict: false });
   try {
+    // Apart from `listen`, which takes every failure for one of the address.
+    await app.init();
     await listen(app, { host: config.http.host, port: config.worker.port }, 'WORKER_PORT');
     logger.info({ event: 'started', address: await management.start() }, 'started');
     process.stdout.write(`\nThe worker answers probes on ${await app.getUrl()}\n\n`);

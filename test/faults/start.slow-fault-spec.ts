@@ -176,6 +176,27 @@ describe('a separate worker', () => {
     await expect(refusal).rejects.not.toThrow(/^\s+at /m);
   });
 
+  it('reports a local object storage that cannot be written, not an address', async () => {
+    const database = await createTestDatabase();
+    const occupied = join(directory.path, 'occupied');
+    writeFileSync(occupied, '');
+    const started = WorkerProcess.start({
+      databaseUrl: database.url,
+      redisUrl: createTestRedis().url,
+      dataDir: occupied,
+      environment: {
+        NODE_ENV: 'production',
+        STORAGE: 'local',
+        PUBLIC_BASE_URL: 'https://ai.example',
+        SECRETS_KEY: '0'.repeat(64),
+      },
+    });
+    await expect(started).rejects.toThrow(
+      /starting:\n\S+occupied\/objects cannot be written: .+ Check the directory that DATA_DIR names\.\n$/,
+    );
+    await database.drop();
+  });
+
   it.each([
     { STORAGE: 'local', PUBLIC_BASE_URL: 'https://ai.example' },
     { STORAGE: 'none', PUBLIC_BASE_URL: '' },
