@@ -3,6 +3,7 @@ import { QueryFailedError } from 'typeorm';
 import { DatabaseConnectionError } from './core/database/once-reachable';
 import { ListenError } from './core/http/listen';
 import { DataDirectoryError } from './core/secrets/private-files';
+import { SecretBoxError } from './core/secrets/secret-box';
 import { describeFailure } from './describe-failure';
 
 const systemError = (message: string, syscall: string) => Object.assign(new Error(message), { code: 'E', syscall });
@@ -27,6 +28,11 @@ describe('the reason that ended a process or command', () => {
       'a lost secret',
       new DataDirectoryError('/data/secrets.json lacks a secret.'),
       '/data/secrets.json lacks a secret.',
+    ],
+    [
+      'a stored secret of another SECRETS_KEY',
+      new SecretBoxError('It was sealed with a key that is not set.'),
+      'A stored secret cannot be opened. It was sealed with a key that is not set. Check SECRETS_KEY.',
     ],
     [
       'a refused connection',

@@ -7,6 +7,7 @@ import { EmbeddedServerError } from './core/embedded/embedded-server-error';
 import { DataDirectoryInUseError } from './core/embedded/services-file';
 import { ListenError } from './core/http/listen';
 import { DataDirectoryError } from './core/secrets/private-files';
+import { SecretBoxError } from './core/secrets/secret-box';
 import { CatalogError } from './models/load-catalog';
 
 /** Errors whose message says what to do. */
@@ -27,6 +28,7 @@ const CONNECTING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo']);
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (MESSAGE_SUFFICES.some((type) => error instanceof type)) return error.message;
+  if (error instanceof SecretBoxError) return `A stored secret cannot be opened. ${error.message} Check SECRETS_KEY.`;
   if (error instanceof AggregateError) return error.errors.map(describeFailure).join('; ');
   // For a port in use or a file that cannot be written the system message is enough.
   if ('syscall' in error) {
