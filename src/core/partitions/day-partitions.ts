@@ -35,7 +35,8 @@ const LAST = `
 /**
  * `undefined_table`: not a partition any more; `object_not_in_prerequisite_state`: its detachment has begun or ended.
  */
-const TAKEN_BY_ANOTHER: ReadonlySet<string> = new Set(['42P01', '55000']);
+const TAKEN_BY_ANOTHER = ['42P01', '55000'];
+const CHECK_VIOLATION = '23514';
 
 /**
  * Adds, detaches and drops the partitions of tables by day. Requests wait for none of it longer than some milliseconds.
@@ -75,8 +76,9 @@ export class DayPartitions {
    * @throws Error of PostgreSQL, `lock_not_available`: another process is doing so, or the table was not free in time
    */
   async extend(table: string, daysAhead: number): Promise<Extension> {
+    let addedCount = 0;
     let ranOut = false;
-    for (let addedCount = 0; ; addedCount++) {
+    for (;;) {
       const [last] = await this.dataSource.query<LastPartition[]>(LAST, [table]);
       if (last === undefined) throw new Error(`The table ${table} has no last partition.`);
       if (last.days_ahead >= daysAhead) return { addedCount, ranOut };
@@ -85,7 +87,13 @@ export class DayPartitions {
       // Rows of today and tomorrow may be in it, or arrive before it is closed.
       const day = dayAfter(last.first_day, isUsed ? Math.max(1, 2 - last.days_ahead) : 1);
       if (isUsed) await this.checkRange(last, day);
-      await this.dataSource.query('SELECT partition_add($1, $2)', [table, day]);
+      try {
+        await this.dataSource.query('SELECT partition_add($1, $2)', [table, day]);
+        addedCount++;
+      } catch (error) {
+        // After days without any process, a row may have arrived since: the next pass finds it used.
+        if (isUsed || !hasCode(error, CHECK_VIOLATION)) throw error;
+      }
     }
   }
 
@@ -103,8 +111,7 @@ export class DayPartitions {
       await this.dataSource.query(`DROP TABLE ${name}`);
       return true;
     } catch (error) {
-      const cause = driverErrorOf(error);
-      if (cause instanceof DatabaseError && TAKEN_BY_ANOTHER.has(cause.code ?? '')) return false;
+      if (hasCode(error, ...TAKEN_BY_ANOTHER)) return false;
       throw error;
     }
   }
@@ -128,6 +135,11 @@ export class DayPartitions {
     });
     await this.dataSource.query(`ALTER TABLE ${name} VALIDATE CONSTRAINT day_range`);
   }
+}
+
+function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  const cause = driverErrorOf(error);
+  return cause instanceof DatabaseError && codes.includes(cause.code ?? '');
 }
 
 function dayAfter(day: string, days: number): string {

@@ -153,6 +153,20 @@ describe('tables partitioned by the day of an id', () => {
     expect(await partitions.extend('late', DAYS_AHEAD)).toEqual({ addedCount: 0, ranOut: false });
   });
 
+  it('are extended although a row arrives in the last partition just after it was found empty', async () => {
+    await createTable('table_late', -10);
+    const query = dataSource.query.bind(dataSource);
+    const spy = jest.spyOn(dataSource, 'query').mockImplementation(async (text, ...values) => {
+      const found = await query(text, ...values);
+      if (!text.startsWith('SELECT EXISTS')) return found;
+      spy.mockRestore();
+      await insert('table_late', dayIn(0));
+      return found;
+    });
+    expect(await partitions.extend('table_late', DAYS_AHEAD)).toMatchObject({ ranOut: true });
+    expect(await insert('table_late', dayIn(DAYS_AHEAD))).toBe(nameOf('table_late', dayIn(DAYS_AHEAD)));
+  });
+
   it('lose a partition while others are read and written, also when the removal was interrupted', async () => {
     await createTable('old', 0);
     await partitions.extend('old', 3);
