@@ -63,6 +63,13 @@ export function fitsItsWidth(page: Page): Promise<boolean> {
   return page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
 }
 
+/** The names of the tables that are wider than their regions. */
+export function tablesThatScroll(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`[...document.querySelectorAll('[role=region]:has(> table)')]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    .map((region) => region.getAttribute('aria-label'))`);
+}
+
 /**
  * Visible text and controls that a user cannot reach, one line each: beyond the edge of the page, or cut off by an
  * element that does not scroll. What an ellipsis shortens is complete elsewhere, and what is for screen readers only is

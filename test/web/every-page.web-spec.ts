@@ -7,6 +7,7 @@ import {
   clippedContent,
   COLOR_RULES,
   fitsItsWidth,
+  tablesThatScroll,
   unreachableByKeyboard,
 } from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
@@ -118,7 +119,8 @@ describeJourney('every page', () => {
       operator: true,
       organizationId: customer.organizationId,
     });
-    await served.submitted({ webhook_url: 'https://example.com/hook' });
+    await gateway.rows('UPDATE organization SET name = $2 WHERE id = $1', [owner.organizationId, 'x'.repeat(200)]);
+    await served.submitted({ webhook_url: `https://example.com/${'hook'.repeat(60)}` });
     const chat = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 20 };
     await gateway.call('/v1/chat/completions', { key: customer.key, body: chat });
     const failing = [{ role: 'user', content: '[[mock: status=500]]' }];
@@ -162,6 +164,7 @@ describeJourney('every page', () => {
       for (const problem of await accessibilityProblems(page, rules)) problems.push(`${colorScheme} ${problem}`);
       await user.picture(`${name}-${colorScheme}`);
     }
+    for (const table of await tablesThatScroll(page)) problems.push(`at 1280 px, more columns than fit: ${table}`);
     if ((await page.locator('h1').count()) !== 1) problems.push('has not one h1');
     if (!/ · Gateway$|^Gateway$/.test(await page.title())) problems.push(`has the title ${await page.title()}`);
     for (const [width, height, picture] of SMALL_VIEWS) {

@@ -21,7 +21,7 @@ export function Card({ title, description, actions, children, flush = false, cla
     >
       {title !== undefined && (
         <div className="flex flex-wrap items-center justify-between gap-2 px-4 pt-3.5 pb-2 sm:px-5">
-          <div>
+          <div className="min-w-0 wrap-anywhere">
             <h2 id={id} className="font-semibold">
               {title}
             </h2>

@@ -16,7 +16,15 @@ import { OrganizationBadge } from './badges';
 import { ListView } from './list-view';
 
 const COLUMNS: ReadonlyArray<Column<OperatorOrganization>> = [
-  { id: 'name', head: 'Name', cell: ({ name }) => name },
+  {
+    id: 'name',
+    head: 'Name',
+    cell: ({ name }) => (
+      <span className="block max-w-28 truncate sm:max-w-64 xl:max-w-80" title={name}>
+        {name}
+      </span>
+    ),
+  },
   { id: 'status', head: 'State', cell: ({ status }) => <OrganizationBadge status={status} /> },
   { id: 'balance', head: 'Balance', end: true, cell: ({ balance_micro }) => <Amount micro={balance_micro} /> },
   {
