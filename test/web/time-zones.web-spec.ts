@@ -39,6 +39,7 @@ describeJourney('local time', () => {
     });
     await page.goto(`/dashboard/o/${owner.organizationId}/keys/${created.api_key.id}`);
     await page.getByTitle('2026-07-01 14:00:00 GMT+2').waitFor();
+    await page.getByText('2026-07-01 14:00:00 GMT+2').waitFor();
     createdAt = WINTER;
     await page.reload();
     await page.getByTitle('2026-01-01 13:00:00 GMT+1').waitFor();

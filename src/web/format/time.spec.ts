@@ -4,7 +4,7 @@ import {
   formatMonth,
   formatRelative,
   fromUtcInput,
-  offsetName,
+  formatZonedMoment,
   startOfUtcDay,
   startOfUtcMonth,
   toUtcInput,
@@ -28,7 +28,7 @@ it('writes moments in UTC to the second and reads inputs as UTC', () => {
 });
 
 it('names UTC and its offset', () => {
-  expect([zoneName('utc'), offsetName(LATE, 'utc')]).toEqual(['UTC', 'UTC']);
+  expect([zoneName('utc'), formatZonedMoment(LATE, 'utc')]).toEqual(['UTC', `${formatMoment(LATE, 'utc')} UTC`]);
 });
 
 it.each([

@@ -27,8 +27,13 @@ export function zoneName(zone: TimeZone): string {
   return zone === 'utc' ? 'UTC' : moments.local.resolvedOptions().timeZone.replaceAll('_', ' ');
 }
 
+/** `2026-11-23 14:05:09 GMT+1` in the given zone. */
+export function formatZonedMoment(time: string, zone: TimeZone): string {
+  return `${formatMoment(time, zone)} ${offsetName(time, zone)}`;
+}
+
 /** What the clocks of the zone differ from UTC at that moment: `UTC`, `GMT+1`. */
-export function offsetName(time: string, zone: TimeZone): string {
+function offsetName(time: string, zone: TimeZone): string {
   return offsets[zone].formatToParts(new Date(time)).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 

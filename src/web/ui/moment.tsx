@@ -1,12 +1,22 @@
 import { usePreferences } from '../app/preferences';
-import { formatMoment, formatRelative, offsetName, zoneName } from '../format/time';
+import { formatMoment, formatRelative, formatZonedMoment, zoneName } from '../format/time';
+
+interface MomentProps {
+  readonly time: string;
+  /** With the zone, where no head of a column and no sentence nearby names it. */
+  readonly zoned?: boolean;
+}
 
 /** A moment in the reader's zone, or UTC by preference; the title has UTC. */
-export function Moment({ time }: { readonly time: string }) {
+export function Moment({ time, zoned = false }: MomentProps) {
   const { timeZone } = usePreferences();
   return (
-    <time dateTime={time} title={`${formatMoment(time, 'utc')} UTC`} className="whitespace-nowrap tabular-nums">
-      {formatMoment(time, timeZone)}
+    <time
+      dateTime={time}
+      title={formatZonedMoment(time, 'utc')}
+      className={`tabular-nums ${zoned ? '' : 'whitespace-nowrap'}`}
+    >
+      {zoned ? formatZonedMoment(time, timeZone) : formatMoment(time, timeZone)}
     </time>
   );
 }
@@ -16,11 +26,7 @@ export function Ago({ time, none = 'never' }: { readonly time: string | null; re
   const { timeZone } = usePreferences();
   if (time === null) return <span className="text-muted">{none}</span>;
   return (
-    <time
-      dateTime={time}
-      title={`${formatMoment(time, timeZone)} ${offsetName(time, timeZone)}`}
-      className="whitespace-nowrap"
-    >
+    <time dateTime={time} title={formatZonedMoment(time, timeZone)} className="whitespace-nowrap">
       {formatRelative(time)}
     </time>
   );

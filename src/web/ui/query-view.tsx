@@ -22,7 +22,7 @@ export function QueryView<T>({ query, children, loading = <SkeletonRows /> }: Qu
       {error !== null && (
         <Banner tone="warn" role="status">
           Could not be refreshed: {error.message} Shown as of{' '}
-          <Moment time={new Date(query.dataUpdatedAt).toISOString()} />.
+          <Moment time={new Date(query.dataUpdatedAt).toISOString()} zoned />.
         </Banner>
       )}
       {children(data)}

@@ -82,7 +82,7 @@ function StateBanner({ apiKey }: { readonly apiKey: ApiKey }) {
   if (isInGracePeriod(apiKey) && revokedAt !== null) {
     return (
       <Banner tone="warn" title="This key was replaced">
-        It works until <Moment time={revokedAt} />, so that applications can change over.{link}
+        It works until <Moment time={revokedAt} zoned />, so that applications can change over.{link}
       </Banner>
     );
   }
@@ -156,10 +156,10 @@ function factsOf(apiKey: ApiKey): ReadonlyArray<readonly [string, ReactNode]> {
         <CopyButton text={id} object="key id" />
       </span>,
     ],
-    ['Created', <Moment key="created" time={created} />],
+    ['Created', <Moment key="created" time={created} zoned />],
     ['Created by', creator === null ? 'an operator’s command line' : (creator.email ?? 'a former member')],
     ['Last used (UTC)', used === null ? 'never' : formatDay(used)],
-    ['Expires', expires === null ? 'never' : <Moment key="expires" time={expires} />],
-    ['Revoked', revoked === null ? null : <Moment key="revoked" time={revoked} />],
+    ['Expires', expires === null ? 'never' : <Moment key="expires" time={expires} zoned />],
+    ['Revoked', revoked === null ? null : <Moment key="revoked" time={revoked} zoned />],
   ];
 }

@@ -26,7 +26,7 @@ export function ListView<Row>({ query, children }: ListViewProps<Row>) {
       {error !== null && !query.isFetchNextPageError && (
         <Banner tone="warn" role="status">
           Could not be refreshed: {error.message} Shown as of{' '}
-          <Moment time={new Date(query.dataUpdatedAt).toISOString()} />.
+          <Moment time={new Date(query.dataUpdatedAt).toISOString()} zoned />.
         </Banner>
       )}
       {children(data.pages.flatMap((page) => page.data))}

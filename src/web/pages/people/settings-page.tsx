@@ -44,7 +44,7 @@ export function SettingsPage() {
                       </Badge>,
                     ],
                     ['Your role', organization.role],
-                    ['Created', <Moment key="created" time={organization.created_at} />],
+                    ['Created', <Moment key="created" time={organization.created_at} zoned />],
                   ]}
                 />
               </div>

@@ -82,7 +82,7 @@ function Price({ price }: { readonly price: UsagePrice }) {
   return (
     <div className="space-y-2">
       <p className="text-muted">
-        Price of {price.model} in force since <Moment time={price.effective_from} />
+        Price of {price.model} in force since <Moment time={price.effective_from} zoned />
         {price.deployment_id !== null && `, at ${price.deployment_id}`}.
       </p>
       <details>

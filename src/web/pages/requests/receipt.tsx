@@ -73,7 +73,7 @@ function DetailsCard({ receipt }: { readonly receipt: UsageReceipt }) {
     <Card title="Details" description="Prompts and responses are not stored.">
       <Facts
         facts={[
-          ['Ended', <Moment key="ended" time={receipt.created_at} />],
+          ['Ended', <Moment key="ended" time={receipt.created_at} zoned />],
           ['Status', <RequestStatus key="status" request={receipt} />],
           [
             'Model',

@@ -89,7 +89,7 @@ function RequestList({ search, live, current, onFollow }: RequestListProps) {
       {query.data !== undefined && query.error !== null && !query.isFetchNextPageError && (
         <Banner tone="warn" role="status">
           Could not be refreshed: {query.error.message} Shown as of{' '}
-          <Moment time={new Date(query.dataUpdatedAt).toISOString()} />.
+          <Moment time={new Date(query.dataUpdatedAt).toISOString()} zoned />.
         </Banner>
       )}
       <div ref={region} className="relative">
