@@ -161,6 +161,13 @@ describeJourney('billing', () => {
     await rows.first().waitFor();
     expect(await rows.count()).toBe(4);
     await pictures(user, 'billing-ledger');
+    for (const width of [360, 768]) {
+      await page.setViewportSize({ width, height: 800 });
+      const table = page.getByRole('region', { name: 'Ledger' });
+      const hidden = await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+      expect({ width, hidden }).toEqual({ width, hidden: 0 });
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByLabel('Kind').selectOption('charge');
     await page.waitForURL('**/billing?tab=ledger&kind=charge');
     await page.getByText('+$10.00').waitFor({ state: 'detached' });

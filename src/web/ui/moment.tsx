@@ -21,6 +21,15 @@ export function Moment({ time, zoned = false }: MomentProps) {
   );
 }
 
+/** Date and time, on two lines where there is little room. */
+export function NarrowMoment({ time }: { readonly time: string }) {
+  return (
+    <span className="block max-md:w-21 max-md:[&>time]:whitespace-normal">
+      <Moment time={time} />
+    </span>
+  );
+}
+
 /** `3 hours ago`; the title has the moment. */
 export function Ago({ time, none = 'never' }: { readonly time: string | null; readonly none?: string }) {
   const { timeZone } = usePreferences();

@@ -14,7 +14,7 @@ import { Empty } from '../../ui/empty';
 import { FilterBar } from '../../ui/filter-bar';
 import { Download } from '../../ui/icons';
 import { KeyName } from '../../ui/key-name';
-import { Moment, TimeHead } from '../../ui/moment';
+import { NarrowMoment, TimeHead } from '../../ui/moment';
 import { LoadMore } from '../../ui/pager';
 import { QueryView } from '../../ui/query-view';
 import { Select } from '../../ui/select';
@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<LedgerEntryKind, string>> = {
 };
 
 const COLUMNS: ReadonlyArray<Column<LedgerEntry>> = [
-  { id: 'time', head: <TimeHead />, cell: ({ created_at }) => <Moment time={created_at} /> },
+  { id: 'time', head: <TimeHead />, cell: ({ created_at }) => <NarrowMoment time={created_at} /> },
   { id: 'kind', head: 'Kind', cell: ({ kind }) => KINDS[kind] },
   { id: 'for', head: 'For', cell: (entry) => <Occasion {...entry} />, priority: 'middle' },
   {
@@ -98,7 +98,7 @@ export function Ledger() {
 /** What an entry is for: a job, a request, or a payment. */
 function Occasion({ request_id, job_id, purchase_id, reference }: LedgerEntry) {
   const { id: org } = useOrganization();
-  const look = 'link block max-w-28 sm:max-w-64 truncate font-mono text-xs';
+  const look = 'link block max-w-36 lg:max-w-64 truncate font-mono text-xs';
   if (job_id !== null) {
     return (
       <Link to="/o/$org/jobs/$job" params={{ org, job: job_id }} title={job_id} className={look}>
@@ -127,7 +127,7 @@ function Occasion({ request_id, job_id, purchase_id, reference }: LedgerEntry) {
     );
   }
   return (
-    <span title={reference ?? undefined} className="block max-w-28 sm:max-w-64 truncate text-muted">
+    <span title={reference ?? undefined} className="block max-w-36 lg:max-w-64 truncate text-muted">
       {reference}
     </span>
   );

@@ -6,7 +6,7 @@ import { formatDuration } from '../../format/count';
 import { usedOf } from '../../format/receipt';
 import { Amount } from '../../ui/amount';
 import { DataTable, type Column } from '../../ui/data-table';
-import { Moment, TimeHead } from '../../ui/moment';
+import { NarrowMoment, TimeHead } from '../../ui/moment';
 import { COLUMN_WORDS, useRequestColumns, type RequestColumn } from './request-columns';
 import { RequestStatus } from './request-status';
 
@@ -38,7 +38,7 @@ export function RequestTable({ rows, empty, current, onFollow }: RequestTablePro
     id: { cell: ({ request_id: request }) => <code className="font-mono text-[0.8125rem]">{request}</code> },
   };
   const columns: Column<UsageRequest>[] = [
-    { id: 'time', head: <TimeHead />, cell: ({ created_at: time }) => <Time time={time} /> },
+    { id: 'time', head: <TimeHead />, cell: ({ created_at: time }) => <NarrowMoment time={time} /> },
     ...shown.map((column) => ({ id: column, head: COLUMN_WORDS[column], ...all[column] })),
   ];
   return (
@@ -69,15 +69,6 @@ function Clipped({ text }: { readonly text: string }) {
   return (
     <span className="block max-w-36 truncate" title={text}>
       {text}
-    </span>
-  );
-}
-
-/** Date and time on two lines where there is little room. */
-function Time({ time }: { readonly time: string }) {
-  return (
-    <span className="block max-md:w-21 max-md:[&>time]:whitespace-normal">
-      <Moment time={time} />
     </span>
   );
 }
