@@ -17,6 +17,11 @@ function momentFormat(timeZone: string | undefined): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
 }
 
+/** Whether the value is a moment as the API writes it, for example `2026-11-23T14:05:09.000Z`. */
+export function isTime(value: unknown): value is string {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value);
+}
+
 /** `2026-11-23 14:05:09` in the given zone. */
 export function formatMoment(time: string, zone: TimeZone): string {
   return moments[zone].format(new Date(time));

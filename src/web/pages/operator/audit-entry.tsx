@@ -1,6 +1,8 @@
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import type { OperatorAuditActor, OperatorAuditEntry } from '../../../contract/dashboard';
 import { formatMicro } from '../../format/money';
+import { isTime } from '../../format/time';
 import { Moment } from '../../ui/moment';
 import { fieldChanges, type FieldChange } from '../people/audit-changes';
 
@@ -86,8 +88,9 @@ function fieldInWords(field: string): string {
   return field.replace(/_micro$/, '').replaceAll('_', ' ');
 }
 
-function textOf(field: string, value: unknown): string | null {
-  if (value === null) return null;
+function textOf(field: string, value: unknown): ReactNode {
+  if (value === null) return <span className="text-muted">–</span>;
+  if (isTime(value)) return <Moment time={value} zoned />;
   if (field.endsWith('_micro') && typeof value === 'number') return formatMicro(value);
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 }
@@ -110,8 +113,8 @@ function Changes({ changes }: { readonly changes: readonly FieldChange[] }) {
             <th scope="row" className="py-1 pe-4 text-start align-top font-normal wrap-anywhere">
               {fieldInWords(field)}
             </th>
-            <td className={cell}>{textOf(field, before) ?? <span className="text-muted">–</span>}</td>
-            <td className={cell}>{textOf(field, after) ?? <span className="text-muted">–</span>}</td>
+            <td className={cell}>{textOf(field, before)}</td>
+            <td className={cell}>{textOf(field, after)}</td>
           </tr>
         ))}
       </tbody>

@@ -1,5 +1,7 @@
 import type { AuditEntry } from '../../../contract/dashboard';
+import { usePreferences } from '../../app/preferences';
 import { formatMicro } from '../../format/money';
+import { formatZonedMoment, isTime, type TimeZone } from '../../format/time';
 
 type State = AuditEntry['before'];
 
@@ -20,6 +22,7 @@ export function fieldChanges(before: State, after: State): readonly FieldChange[
 
 /** Before and after side by side, changed fields only. */
 export function AuditChanges({ entry: { before, after } }: { readonly entry: AuditEntry }) {
+  const { timeZone } = usePreferences();
   const changes = fieldChanges(before, after);
   if (changes.length === 0) return null;
   return (
@@ -37,12 +40,12 @@ export function AuditChanges({ entry: { before, after } }: { readonly entry: Aud
             <th scope="row" className="w-1/3 py-1 pe-4 text-start align-top font-normal wrap-anywhere text-muted">
               {field.replace(/_micro$/, '').replaceAll('_', ' ')}
             </th>
-            <td className="w-1/3 py-1 pe-4 align-top wrap-anywhere text-muted">{textOf(field, old)}</td>
+            <td className="w-1/3 py-1 pe-4 align-top wrap-anywhere text-muted">{textOf(field, old, timeZone)}</td>
             <td className="w-1/3 py-1 align-top wrap-anywhere">
               <span aria-hidden="true" className="text-muted">
                 →{' '}
               </span>
-              {textOf(field, next)}
+              {textOf(field, next, timeZone)}
             </td>
           </tr>
         ))}
@@ -51,8 +54,8 @@ export function AuditChanges({ entry: { before, after } }: { readonly entry: Aud
   );
 }
 
-/** The value as it is, but amounts in dollars, and a dash for nothing. */
-export function textOf(field: string, value: unknown): string {
+/** The value as it is, but amounts in dollars, times in the zone, and a dash for nothing. */
+export function textOf(field: string, value: unknown, zone: TimeZone): string {
   if (value === null) return '–';
   if (
     field.endsWith('_micro') &&
@@ -61,6 +64,7 @@ export function textOf(field: string, value: unknown): string {
   )
     return formatMicro(BigInt(value));
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (isTime(value)) return formatZonedMoment(value, zone);
   if (typeof value === 'string' || typeof value === 'number') return String(value);
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ');
   return JSON.stringify(value);

@@ -22,11 +22,13 @@ describe('the audit log', () => {
   });
 
   it('writes amounts as dollars and values as they are', () => {
-    expect(textOf('daily_budget_micro', 12_500_000)).toBe('$12.50');
-    expect(textOf('amount_micro', '-1')).toBe('−$0.000001');
-    expect(textOf('enabled', true)).toBe('yes');
-    expect(textOf('allowed_ips', ['10.0.0.0/8', '::1'])).toBe('10.0.0.0/8, ::1');
-    expect(textOf('routes', { first: 1 })).toBe('{"first":1}');
-    expect(textOf('name', null)).toBe('–');
+    expect(textOf('daily_budget_micro', 12_500_000, 'utc')).toBe('$12.50');
+    expect(textOf('amount_micro', '-1', 'utc')).toBe('−$0.000001');
+    expect(textOf('enabled', true, 'utc')).toBe('yes');
+    expect(textOf('allowed_ips', ['10.0.0.0/8', '::1'], 'utc')).toBe('10.0.0.0/8, ::1');
+    expect(textOf('routes', { first: 1 }, 'utc')).toBe('{"first":1}');
+    expect(textOf('name', null, 'utc')).toBe('–');
+    expect(textOf('expires_at', '2026-07-01T12:00:00.000Z', 'utc')).toBe('2026-07-01 12:00:00 UTC');
+    expect(textOf('name', '2026-07-01', 'utc')).toBe('2026-07-01');
   });
 });
