@@ -15,7 +15,15 @@ const FULL_AT_TENTHS = 1000;
 /** Spending in a table, with a bar when there is a budget. */
 export function BudgetCell({ label, spentMicro, heldMicro, limitMicro }: BudgetCellProps) {
   const used = sumMicro([spentMicro, heldMicro]);
-  if (limitMicro === null) return <Amount micro={used} />;
+  const held = heldMicro > 0 && <div className="text-xs text-muted">{formatMicro(heldMicro)} of it held</div>;
+  if (limitMicro === null) {
+    return (
+      <>
+        <Amount micro={used} />
+        {held}
+      </>
+    );
+  }
   const tenths = Math.min(shareInTenths(used, BigInt(limitMicro)) ?? FULL_AT_TENTHS, FULL_AT_TENTHS);
   const isTight = tenths >= WARN_AT_TENTHS;
   return (
@@ -34,6 +42,7 @@ export function BudgetCell({ label, spentMicro, heldMicro, limitMicro }: BudgetC
       >
         <div className={`h-full ${isTight ? 'bg-warn' : 'bg-accent'}`} style={{ width: `${tenths / 10}%` }} />
       </div>
+      {held}
       {isTight && (
         <div className="text-xs font-medium text-warn">{tenths >= FULL_AT_TENTHS ? 'used up' : 'nearly used up'}</div>
       )}
