@@ -84,9 +84,17 @@ describeJourney('pages of the operator', () => {
     user.expectFailure(/adjustments 402$/);
     await button('Correct balance').click();
     await user.page.getByLabel('Kind').selectOption('Deduct credit');
-    await user.page.getByLabel('Amount in dollars').fill('1000');
     await user.page.getByLabel('Reference').fill('too much');
     await user.page.getByLabel('Reason').fill('a typing mistake');
+    for (const [amount, problem] of [
+      ['ten', 'Dollars with at most six decimals, for example 12.50'],
+      ['0', 'Enter an amount of more than $0.00.'],
+    ] as const) {
+      await user.page.getByLabel('Amount in dollars').fill(amount);
+      await button('Deduct').click();
+      await user.page.getByText(problem).waitFor();
+    }
+    await user.page.getByLabel('Amount in dollars').fill('1000');
     await button('Deduct').click();
     await user.page.getByRole('alert').waitFor();
     expect(await balanceOf()).toBe(before);

@@ -90,17 +90,26 @@ interface FieldFrameProps {
   readonly name: string;
   readonly label: ReactNode;
   readonly hint?: ReactNode;
+  /** What the control takes. Browsers say only that a format is wrong, and not which is right. */
+  readonly format?: string;
   readonly children: ReactNode;
 }
 
 /** Label, hint and error around a control. */
-function FieldFrame({ name, label, hint, children }: FieldFrameProps) {
+function FieldFrame({ name, label, hint, format, children }: FieldFrameProps) {
   return (
     <Field.Root name={name} className="flex flex-col gap-1">
       <Field.Label className="font-medium">{label}</Field.Label>
       {children}
       {hint !== undefined && <Field.Description className="text-muted">{hint}</Field.Description>}
-      <Field.Error className="font-medium text-bad" />
+      <Field.Validity>
+        {({ validity: { patternMismatch } }) => (
+          <Field.Error
+            className="font-medium text-bad"
+            {...(patternMismatch && format !== undefined ? { children: format } : {})}
+          />
+        )}
+      </Field.Validity>
     </Field.Root>
   );
 }
@@ -113,7 +122,7 @@ interface FieldProps {
 
 export function TextField({ name, label, hint, ...input }: FieldProps & InputHTMLAttributes<HTMLInputElement>) {
   return (
-    <FieldFrame name={name} label={label} hint={hint}>
+    <FieldFrame name={name} label={label} hint={hint} format={input.title}>
       <Field.Control className="control" {...(input as object)} />
     </FieldFrame>
   );

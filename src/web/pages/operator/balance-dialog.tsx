@@ -90,7 +90,7 @@ export function BalanceDialog({ organization, onClose }: BalanceDialogProps) {
 /** @throws ApiError that marks the field. */
 function toRequest(values: FormValues, deducts: boolean): BalanceAdjustmentRequest {
   const amount = dollarsOf(values, 'amount_micro');
-  if (amount === null) throw fieldError('amount_micro', 'Enter an amount.');
+  if (amount === null || amount === 0) throw fieldError('amount_micro', 'Enter an amount of more than $0.00.');
   return {
     amount_micro: deducts ? negatedMicro(amount) : amount,
     reason: values.reason ?? '',
