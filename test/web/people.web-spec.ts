@@ -38,6 +38,8 @@ describeJourney('the people of an organization', () => {
     const grace = await colleagueOf(owner, 'developer');
     await rename(owner, 'Ada Lovelace');
     await rename(grace, 'Grace Hopper');
+    const joan = await colleagueOf(owner, 'viewer');
+    await rename(joan, 'Joan Clarke');
     const user = await openPage(owner, '/members', 'Members');
     const { page } = user;
 
@@ -64,6 +66,16 @@ describeJourney('the people of an organization', () => {
     await page.getByRole('dialog').getByLabel('Role').selectOption('viewer');
     await page.getByRole('dialog').getByRole('button', { name: 'Change role' }).click();
     await page.getByText('Grace Hopper is now viewer').waitFor();
+
+    // The page lists Joan until it asks again.
+    await gateway.rows('DELETE FROM organization_member WHERE user_id = $1', [joan.userId]);
+    user.expectFailure(/^DELETE .*\/members\/[^/]+ 404$/);
+    await page.getByRole('button', { name: 'Remove Joan Clarke' }).click();
+    await page.getByRole('button', { name: 'Remove member' }).click();
+    await page.getByRole('alert').getByText('There is no such member.').waitFor();
+    await page.getByRole('region', { name: 'Members' }).getByTitle('Joan Clarke').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+
     await page.getByRole('button', { name: 'Remove Grace Hopper' }).click();
     await user.picture('member-remove');
     await page.getByRole('button', { name: 'Remove member' }).click();

@@ -20,8 +20,8 @@ export interface Change<Input, Output> {
 
 /**
  * A call that changes something. A second click during the call is ignored; `onDone` runs after the reply, and the
- * queries named in `invalidates` load again, also after a `conflict`. A failure after the form was closed appears as a
- * notice. Never repeated automatically.
+ * queries named in `invalidates` load again, also after a `conflict` or `not_found`, when the page shows what is no
+ * longer so. A failure after the form was closed appears as a notice. Never repeated automatically.
  */
 export function useChange<Input, Output>(options: ChangeOptions<Input, Output>): Change<Input, Output> {
   const queries = useQueryClient();
@@ -42,7 +42,7 @@ export function useChange<Input, Output>(options: ChangeOptions<Input, Output>):
     },
     onError: (error) => {
       if (!isOpen.current) notice(`A change failed: ${error.message}`);
-      if (isApiError(error, 'conflict')) void refresh();
+      if (isApiError(error, 'conflict') || isApiError(error, 'not_found')) void refresh();
     },
     onSettled: () => {
       running.current = false;
