@@ -255,11 +255,16 @@ describeJourney('accounts', () => {
       [unknown]: 'viewer',
     });
 
-    const late = newEmail();
-    const link = await invite(late, 'viewer');
-    const { json } = await owner.call(owner.path('/invitations'));
-    await owner.call(owner.path(`/invitations/${json.data[0].id}`), { method: 'DELETE' });
-    newcomer.expectFailure(/^POST .*\/preview 404$/);
+    const other = await gateway.dashboardUser();
+    const { json } = await other.call(other.path('/invitations'), { body: { email: unknown, role: 'viewer' } });
+    const link = await linkTo(unknown);
+    await newcomer.page.goto(link);
+    await heading(newcomer, 'Join test');
+    await other.call(other.path(`/invitations/${json.id}`), { method: 'DELETE' });
+    newcomer.expectFailure(/^POST .*\/(?:accept|preview) 404$/);
+    await newcomer.page.getByRole('button', { name: 'Accept invitation' }).click();
+    await heading(newcomer, 'This invitation no longer works');
+    expect(await newcomer.page.getByRole('heading', { level: 1 }).count()).toBe(1);
     await newcomer.page.goto(link);
     await heading(newcomer, 'This invitation no longer works');
     await newcomer.picture('invitation-over');

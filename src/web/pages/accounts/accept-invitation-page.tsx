@@ -54,14 +54,15 @@ function CodeForm({ onEnter }: { readonly onEnter: (token: string) => void }) {
 
 function Invitation({ token }: { readonly token: string }) {
   const query = useQuery(previewQuery(token));
-  if (isApiError(query.error, 'not_found')) return <InvitationIsOver />;
+  const accept = useAccept(token);
+  if ([query.error, accept.error].some((error) => isApiError(error, 'not_found'))) return <InvitationIsOver />;
   return (
     <QueryView query={query}>
       {(invitation) => (
         <>
           <PageHeader title={`Join ${invitation.organization_name}`} />
           <Offer invitation={invitation} />
-          <Answer token={token} invitation={invitation} />
+          <Answer token={token} invitation={invitation} accept={accept} />
         </>
       )}
     </QueryView>
@@ -85,14 +86,15 @@ function Offer({
 interface AnswerProps {
   readonly token: string;
   readonly invitation: InvitationPreview;
+  readonly accept: Accept;
 }
 
-function Answer({ token, invitation }: AnswerProps) {
+function Answer({ token, invitation, accept }: AnswerProps) {
   const user = useQuery({ ...currentUserQuery, enabled: preferences().signedIn, retry: false });
   if (user.isLoading) return null;
   if (user.data === undefined) return <SignInFirst token={token} email={invitation.email} />;
   const isInvited = user.data.email.toLowerCase() === invitation.email.toLowerCase();
-  return isInvited ? <AcceptButton token={token} /> : <OtherAccount token={token} user={user.data} />;
+  return isInvited ? <AcceptButton accept={accept} /> : <OtherAccount token={token} user={user.data} />;
 }
 
 function SignInFirst({ token, email }: { readonly token: string; readonly email: string }) {
@@ -108,10 +110,12 @@ function SignInFirst({ token, email }: { readonly token: string; readonly email:
   );
 }
 
-function AcceptButton({ token }: { readonly token: string }) {
+type Accept = ReturnType<typeof useAccept>;
+
+function useAccept(token: string) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const accept = useChange({
+  return useChange({
     change: async () => {
       const organization = await unwrap(api.POST('/dashboard/api/invitations/accept', { body: { token } }));
       // Its pages open only to members, and the cached user is none yet.
@@ -120,7 +124,9 @@ function AcceptButton({ token }: { readonly token: string }) {
     },
     onDone: (org) => void navigate({ to: '/o/$org', params: { org } }),
   });
-  if (isApiError(accept.error, 'not_found')) return <InvitationIsOver />;
+}
+
+function AcceptButton({ accept }: { readonly accept: Accept }) {
   return (
     <>
       {accept.error !== null && (
