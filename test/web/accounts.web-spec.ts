@@ -62,6 +62,10 @@ async function signIn(user: BrowserUser, email: string, password = PASSWORD): Pr
 const heading = ({ page }: BrowserUser, name: string | RegExp) =>
   page.getByRole('heading', { level: 1, name }).waitFor();
 
+/** After a form that another text replaces, so that a screen reader reads on there. */
+const headingWithFocus = ({ page }: BrowserUser, name: string) =>
+  page.locator('h1:focus').filter({ hasText: name }).waitFor();
+
 describeJourney('accounts', () => {
   beforeAll(async () => {
     gateway = await TestGateway.start({}, clock);
@@ -132,7 +136,7 @@ describeJourney('accounts', () => {
     ).toHaveLength(1);
     await user.picture('verify');
     await page.getByRole('button', { name: 'Confirm my address' }).click();
-    await heading(user, 'Address confirmed');
+    await headingWithFocus(user, 'Address confirmed');
     await page.getByRole('link', { name: 'Sign in' }).click();
     await heading(user, 'Sign in');
     expect(await page.getByLabel('E-mail').inputValue()).toBe(email);
@@ -182,7 +186,7 @@ describeJourney('accounts', () => {
     await heading(user, 'Forgotten password');
     await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Send the mail' }).click();
-    await heading(user, 'Check your mail');
+    await headingWithFocus(user, 'Check your mail');
     const link = await linkTo(email);
     await page.goto(link);
     await heading(user, 'Set a new password');
@@ -190,7 +194,7 @@ describeJourney('accounts', () => {
     await user.picture('reset');
     await page.getByLabel('New password').fill('another password of this test');
     await page.getByRole('button', { name: 'Set password' }).click();
-    await heading(user, 'Password set');
+    await headingWithFocus(user, 'Password set');
     await signIn(user, email, 'another password of this test');
 
     await other.page.reload();
@@ -239,7 +243,7 @@ describeJourney('accounts', () => {
     await newcomer.page.getByLabel('Your name').fill('Alan');
     await newcomer.page.getByLabel('Password').fill(PASSWORD);
     await newcomer.page.getByRole('button', { name: 'Create account' }).click();
-    await heading(newcomer, 'Account created');
+    await headingWithFocus(newcomer, 'Account created');
     await gateway.app.get(FollowUpWork, { strict: false }).flush();
     await newcomer.page.getByRole('link', { name: 'Sign in' }).click();
     await newcomer.page.getByLabel('Password').fill(PASSWORD);

@@ -1,6 +1,9 @@
 let isWanted = false;
 
-/** After a navigation the heading of the page gets the focus, which also announces the page. */
+/**
+ * After a navigation, and after a form that another text replaces, the heading of the page gets the focus, which also
+ * announces the page.
+ */
 export function wantHeadingFocus(): void {
   isWanted = true;
 }

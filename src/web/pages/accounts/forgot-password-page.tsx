@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { api, unwrap } from '../../api/client';
+import { wantHeadingFocus } from '../../app/heading-focus';
 import { ChangeForm, TextField } from '../../ui/form';
 import { PageHeader } from '../../ui/page-header';
 import { useChange } from '../../ui/use-change';
@@ -12,11 +13,12 @@ export function ForgotPasswordPage() {
       await unwrap(api.POST('/dashboard/api/password-resets', { body: { email } }));
       return email;
     },
+    onDone: wantHeadingFocus,
   });
   if (request.result !== undefined) {
     return (
       <>
-        <PageHeader title="Check your mail" />
+        <PageHeader key="done" title="Check your mail" />
         <p className="mb-4">
           If <span className="font-medium wrap-anywhere">{request.result}</span> has an account, we have sent it a mail.
           Open its link within an hour, or{' '}

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { RegistrationRequest } from '../../../contract/dashboard';
 import { aboutQuery } from '../../api/about';
 import { api, unwrap } from '../../api/client';
+import { wantHeadingFocus } from '../../app/heading-focus';
 import { Button } from '../../ui/button';
 import { ChangeForm, TextField } from '../../ui/form';
 import { PageHeader } from '../../ui/page-header';
@@ -21,6 +22,7 @@ export function RegisterPage() {
       await unwrap(api.POST('/dashboard/api/register', { body }));
       return body.email;
     },
+    onDone: wantHeadingFocus,
   });
   if (register.result !== undefined) return <Registered email={register.result} isInvited={invitation !== null} />;
   return (

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { PasswordResetConfirmation } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { isApiError } from '../../api/errors';
+import { wantHeadingFocus } from '../../app/heading-focus';
 import { ButtonLink } from '../../ui/button';
 import { ChangeForm } from '../../ui/form';
 import { PageHeader } from '../../ui/page-header';
@@ -18,11 +19,12 @@ export function ResetPasswordPage() {
       await unwrap(api.POST('/dashboard/api/password-resets/confirm', { body }));
       return true;
     },
+    onDone: wantHeadingFocus,
   });
   if (reset.result === true) {
     return (
       <>
-        <PageHeader title="Password set" />
+        <PageHeader key="done" title="Password set" />
         <p className="mb-4">All sessions of the account have ended. Sign in with the new password.</p>
         <SignInLink />
       </>

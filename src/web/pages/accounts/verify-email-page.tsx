@@ -1,5 +1,6 @@
 import { api, unwrap } from '../../api/client';
 import { isApiError } from '../../api/errors';
+import { wantHeadingFocus } from '../../app/heading-focus';
 import { ChangeForm, TextField } from '../../ui/form';
 import { PageHeader } from '../../ui/page-header';
 import { useChange } from '../../ui/use-change';
@@ -11,12 +12,13 @@ export function VerifyEmailPage() {
   const { isLinked, tokenOf, field } = useMailedToken();
   const confirm = useChange({
     change: (token: string) => unwrap(api.POST('/dashboard/api/email-verifications/confirm', { body: { token } })),
+    onDone: wantHeadingFocus,
   });
   if (confirm.result !== undefined) {
     const { email } = confirm.result;
     return (
       <>
-        <PageHeader title="Address confirmed" />
+        <PageHeader key="done" title="Address confirmed" />
         <p className="mb-4">
           <span className="font-medium wrap-anywhere">{email}</span> is yours. You can sign in now.
         </p>
