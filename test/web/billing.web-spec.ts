@@ -154,7 +154,7 @@ describeJourney('billing', () => {
       expect((await gateway.call('/v1/chat/completions', { key: customer.key, body })).status).toBe(200);
     }
     const admin = await gateway.dashboardUser({ role: 'admin', organizationId: customer.organizationId });
-    const user = await BrowserUser.signedIn(gateway, admin);
+    const user = await BrowserUser.signedIn(gateway, admin, { timezoneId: 'America/Argentina/Buenos_Aires' });
     const { page } = user;
     await page.goto(`/dashboard/o/${customer.organizationId}/billing?tab=ledger`);
     const rows = page.getByRole('region', { name: 'Ledger' }).locator('tbody tr');

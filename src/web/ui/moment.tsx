@@ -41,7 +41,8 @@ export function Ago({ time, none = 'never' }: { readonly time: string | null; re
   );
 }
 
-/** The head of a column of moments. */
+/** The head of a column of moments. A long name of a zone takes more lines, so that it never widens its column. */
 export function TimeHead({ label = 'Time' }: { readonly label?: string }) {
-  return <>{`${label} (${zoneName(usePreferences().timeZone)})`}</>;
+  const { timeZone } = usePreferences();
+  return <span className="wrap-anywhere whitespace-normal">{`${label} (${zoneName(timeZone)})`}</span>;
 }
