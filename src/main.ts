@@ -12,6 +12,7 @@ import { DrainService } from './http/availability';
 import { ManagementServer } from './http/management-server';
 import { withWaitingProbes } from './http/waiting-probes';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
+import { logConsole } from './core/observability/console-lines';
 import { createLogger, toNestLogger } from './core/observability/logger';
 import { Metrics } from './core/observability/metrics/catalogue';
 import { countSuppressedLines, StormGuard } from './core/observability/storm-guard';
@@ -22,6 +23,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
   const config = loadConfig();
   const storms = new StormGuard();
   const logger = createLogger({ level: config.logLevel, production: config.production, storms });
+  logConsole(logger);
   const services = await startEmbeddedServices(config, logger);
   try {
     const migrate = config.migrateOnStart || config.databaseUrl === null;

@@ -16,6 +16,7 @@ import { createFastifyAdapter } from './core/http/fastify-adapter';
 import { serveOnlyPublicRoutes } from './http/public-routes-only';
 import { withWaitingProbes } from './http/waiting-probes';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
+import { logConsole } from './core/observability/console-lines';
 import { createLogger, toNestLogger } from './core/observability/logger';
 import { Metrics } from './core/observability/metrics/catalogue';
 import { countSuppressedLines, StormGuard } from './core/observability/storm-guard';
@@ -26,6 +27,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
   const config = connect(loadConfig());
   const storms = new StormGuard();
   const logger = createLogger({ level: config.logLevel, production: config.production, storms });
+  logConsole(logger);
   const { migrateOnStart: migrate } = config;
   const databaseUrl = config.databaseDirectUrl ?? config.databaseUrl;
   try {
