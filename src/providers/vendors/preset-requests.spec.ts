@@ -41,6 +41,17 @@ describe('the chat requests of presets', () => {
     ],
     ['xai', { presence_penalty: 0, frequency_penalty: 0, user: 'ada' }, { user: 'ada' }],
     ['groq', { temperature: 0, messages: [{ ...messages[0], name: 'ada' }] }, { temperature: 0 }],
+    [
+      'groq',
+      {
+        verbosity: 'low',
+        top_k: 40,
+        prediction: { type: 'content', content: 'x' },
+        user: 'ada',
+        reasoning_format: 'raw',
+      },
+      { user: 'ada', reasoning_format: 'raw' },
+    ],
     ['deepseek', { seed: 7, parallel_tool_calls: true, max_completion_tokens: 5 }, { max_tokens: 5 }],
     ['moonshot', { prompt_cache_options: { ttl: '1h' } }, {}],
     ['moonshot', { temperature: 0.2, top_p: 0.9, presence_penalty: 1, frequency_penalty: 1 }, {}],

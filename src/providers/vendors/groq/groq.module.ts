@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
-import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 import { OpenAiSpeech } from '../../dialects/openai-media/openai-speech';
 import { EncodedSpeech } from '../../kit/encoded-speech';
 
 /**
- * Groq (https://console.groq.com/docs/openai): it answers 400 to the fields refused here. A temperature of 0 is fine:
- * it uses a small one itself.
+ * Groq (https://console.groq.com/docs/openai): it answers 400 to the fields refused here, and to every field that it
+ * does not know; those that it knows are in its SDK (`groq-sdk` 1.6.0). A temperature of 0 is fine: it uses a small one
+ * itself.
  */
 @ModelProvider()
 export class GroqProvider extends OpenAiFormatProvider {
@@ -23,7 +24,31 @@ export class GroqProvider extends OpenAiFormatProvider {
         rejectFields: ['logprobs', 'top_logprobs', 'logit_bias'],
         // https://github.com/yetone/alma-releases/issues/59
         acceptMessageFields: ESSENTIAL_MESSAGE_FIELDS,
-        dropFields: OPENAI_PLATFORM_FIELDS,
+        acceptFields: [
+          'temperature',
+          'top_p',
+          'stop',
+          'seed',
+          'response_format',
+          'tools',
+          'tool_choice',
+          'parallel_tool_calls',
+          'functions',
+          'function_call',
+          'presence_penalty',
+          'frequency_penalty',
+          'reasoning_effort',
+          'reasoning_format',
+          'include_reasoning',
+          'disable_tool_validation',
+          'documents',
+          'citation_options',
+          'compound_custom',
+          'search_settings',
+          'include_domains',
+          'exclude_domains',
+          'user',
+        ],
       },
       // Its models have WAV only, at 48 kHz by default (https://console.groq.com/docs/text-to-speech/orpheus).
       speech: (http) => new EncodedSpeech(new OpenAiSpeech(http), ['mp3', 'opus', 'aac', 'flac', 'pcm'], 'wav'),
