@@ -52,6 +52,7 @@ describe('the chat requests of presets', () => {
       },
       { user: 'ada', reasoning_format: 'raw' },
     ],
+    ['groq', { reasoning_effort: 'minimal' }, { reasoning_effort: 'low' }],
     ['deepseek', { seed: 7, parallel_tool_calls: true, max_completion_tokens: 5 }, { max_tokens: 5 }],
     ['moonshot', { prompt_cache_options: { ttl: '1h' } }, {}],
     ['moonshot', { temperature: 0.2, top_p: 0.9, presence_penalty: 1, frequency_penalty: 1 }, {}],
@@ -81,15 +82,11 @@ describe('the chat requests of presets', () => {
     expect(await sentChat(id, fields)).toEqual({ ...PLAIN, ...expected });
   });
 
-  it('sends Cerebras the efforts of its API only, whatever the catalogue lists', async () => {
+  it.each(['cerebras', 'groq'])('sends %s the efforts of its API only, whatever the catalogue lists', async (id) => {
     const features = { reasoning: ['low', 'medium', 'xhigh'] };
-    expect(await sentChat('cerebras', { reasoning_effort: 'xhigh' }, features)).toMatchObject({
-      reasoning_effort: 'high',
-    });
+    expect(await sentChat(id, { reasoning_effort: 'xhigh' }, features)).toMatchObject({ reasoning_effort: 'high' });
     upstream.received.length = 0;
-    expect(await sentChat('cerebras', { reasoning_effort: 'low' }, features)).toMatchObject({
-      reasoning_effort: 'low',
-    });
+    expect(await sentChat(id, { reasoning_effort: 'low' }, features)).toMatchObject({ reasoning_effort: 'low' });
   });
 
   it('sends Fireworks an effort as is where the catalogue lists it', async () => {

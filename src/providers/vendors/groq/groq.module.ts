@@ -21,6 +21,9 @@ export class GroqProvider extends OpenAiFormatProvider {
       capabilities: ['chat', 'speech', 'transcription'],
       quirks: {
         streamUsage: 'include_usage',
+        // GPT OSS has low to high, and Qwen3.8's `high` is what others call `xhigh`.
+        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        fixedEfforts: true,
         rejectFields: ['logprobs', 'top_logprobs', 'logit_bias'],
         // https://github.com/yetone/alma-releases/issues/59
         acceptMessageFields: ESSENTIAL_MESSAGE_FIELDS,
