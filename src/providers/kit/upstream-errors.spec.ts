@@ -101,6 +101,8 @@ describe('mapUpstreamError', () => {
       undefined,
     ],
     [413, '<html>', 'validation_failed', false, undefined],
+    [400, openAi('invalid_request_error', 'organization_restricted'), 'provider_error', true, true],
+    [400, openAi('invalid_request_error', 'blocked_api_access'), 'provider_error', true, true],
     [
       422,
       { detail: [{ loc: ['body', 'top_k'], msg: 'too big', type: 'less_than' }] },

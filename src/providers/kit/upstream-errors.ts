@@ -11,10 +11,11 @@ const DEFAULT_RETRY_AFTER_SECONDS = 10;
 
 /**
  * The gateway's account is empty or blocked: waiting does not help, and the client's own credits are fine. Cerebras's
- * quotas of requests and tokens per minute refill (https://github.com/nminaya/grammar-nazi-bot/issues/957).
+ * quotas of requests and tokens per minute refill (https://github.com/nminaya/grammar-nazi-bot/issues/957). Groq has a
+ * code of its own for its spend limit (https://console.groq.com/docs/spend-limits).
  */
 const MONEY =
-  /insufficient_quota|(?<!request_|token_)quota_exceeded|exceeded_current_quota|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|payment|arrearage/i;
+  /insufficient_quota|(?<!request_|token_)quota_exceeded|exceeded_current_quota|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|blocked_api_access|payment|arrearage/i;
 /**
  * The same where only the message says so: Z.ai answers 429 with a number (https://docs.z.ai/api-reference/api-code),
  * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62), Anthropic 400 with
@@ -28,7 +29,7 @@ const MONEY_MESSAGE =
 /** Google's 429 for a model that the plan does not include: https://github.com/continuedev/continue/issues/12205 */
 const NO_QUOTA_MESSAGE = /\blimit: 0\b/;
 const CREDENTIAL =
-  /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied|organization_on_hold|cmek_/i;
+  /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied|organization_(on_hold|restricted)|cmek_/i;
 /** Several vendors answer 400 to a wrong key. */
 const CREDENTIAL_MESSAGE = /\b(incorrect|invalid) api key\b|\bapi key not valid\b/i;
 const CONTENT_POLICY =
