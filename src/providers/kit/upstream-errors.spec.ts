@@ -101,8 +101,12 @@ describe('mapUpstreamError', () => {
       undefined,
     ],
     [413, '<html>', 'validation_failed', false, undefined],
+    [413, openAi('tokens', 'rate_limit_exceeded'), 'provider_error', true, undefined],
     [400, openAi('invalid_request_error', 'organization_restricted'), 'provider_error', true, true],
     [400, openAi('invalid_request_error', 'blocked_api_access'), 'provider_error', true, true],
+    [400, openAi('invalid_request_error', 'tool_use_failed'), 'provider_error', true, undefined],
+    [400, openAi('invalid_request_error', 'json_validate_failed'), 'provider_error', true, undefined],
+    [400, openAi('invalid_request_error', 'model_decommissioned'), 'provider_error', true, undefined],
     [
       422,
       { detail: [{ loc: ['body', 'top_k'], msg: 'too big', type: 'less_than' }] },

@@ -50,7 +50,10 @@ const CLIENT_FAULT_MESSAGE = /^invalid request: /i;
 /** Matches a code or a message: every vendor words it differently. */
 const CONTEXT_OVERFLOW =
   /context[_ ](length|size|window)|(maximum|available) context|maximum prompt length|(prompt|input) is too long|input token count|range of input length|model token limit|reduce the length of the messages|too many tokens/i;
-const UNKNOWN_MODEL = /model_not_found|unsupported_model|model_not_available|deploymentnotfound|invalid_model/i;
+const UNKNOWN_MODEL =
+  /model_not_found|unsupported_model|model_not_available|model_decommissioned|deploymentnotfound|invalid_model/i;
+/** Groq's 400 for what its model wrote: https://github.com/build-with-groq/g1/pull/23 */
+const MODEL_FAULT = /tool_use_failed|json_validate_failed/i;
 /** Fields that the gateway writes itself: errors about them do not concern the client. */
 const OWN_FIELDS = new Set(['model', 'stream', 'stream_options']);
 
@@ -158,12 +161,13 @@ function namesCredential({ code, type, reason, message }: UpstreamFault): boolea
 
 function isClientFault({ status, fault, quirks }: Refusal, names: string): boolean {
   const { param, message } = fault;
-  if (status === 413) return true;
+  // More tokens than the account has per minute: https://github.com/HunorLaczko/ha-groq-cloud-api/issues/27
+  if (status === 413) return !/rate_limit/i.test(names);
   if (status === 400 && quirks?.plainRefusals === true && message !== '') return true;
   if (status !== 400 && status !== 422) return false;
   if (param !== undefined && OWN_FIELDS.has(param.split(/[.[]/, 1)[0] ?? '')) return false;
   const isFault = CLIENT_FAULT.test(names) || CLIENT_FAULT_MESSAGE.test(message) || CONTEXT_OVERFLOW.test(message);
-  return isFault && !UNKNOWN_MODEL.test(names);
+  return isFault && !UNKNOWN_MODEL.test(names) && !MODEL_FAULT.test(names);
 }
 
 /** The operator's key or account. Never 401, 402 or 403, which would blame the client's own key. */
