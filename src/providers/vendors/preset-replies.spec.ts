@@ -230,13 +230,15 @@ describe('the answers of vendors', () => {
     expect(choice.message['reasoning_content']).toBe(reasoning);
   });
 
-  it('of Bedrock keep the reasoning of GPT OSS, which comes within the text, apart from it', async () => {
-    const content = '<reasoning>Say hi</reasoning>Hi';
-    const { body } = await complete('bedrock', completion({}, { content }));
+  it.each([
+    ['Bedrock', 'GPT OSS', 'reasoning', ['<reasoning>Say</reasoning>', '<reasoning> hi</reasoning>', 'Hi']],
+    ['Groq', 'Qwen', 'think', ['<thi', 'nk>Say hi</think>\n\n', 'Hi']],
+  ])('of %s keep the reasoning of %s, which comes within the text, apart from it', async (name, _model, tag, texts) => {
+    const id = name.toLowerCase();
+    const { body } = await complete(id, completion({}, { content: `<${tag}>Say hi</${tag}>Hi` }));
     expect(body.choices).toMatchObject([{ message: { content: 'Hi', reasoning_content: 'Say hi' } }]);
-    const texts = ['<reasoning>Say</reasoning>', '<reasoning> hi</reasoning>', 'Hi'];
     const chunks = texts.map((text) => chunk({ content: text }));
-    const { sink } = await stream('bedrock', sse(...chunks, FINISH, '[DONE]'));
+    const { sink } = await stream(id, sse(...chunks, FINISH, '[DONE]'));
     expect(sink.text).toBe('Hi');
     expect(sink.chunks.map((each) => deltaOf(each)['reasoning_content'] ?? '').join('')).toBe('Say hi');
   });

@@ -21,6 +21,8 @@ export class GroqProvider extends OpenAiFormatProvider {
       capabilities: ['chat', 'speech', 'transcription'],
       quirks: {
         streamUsage: 'include_usage',
+        // Qwen's reasoning comes `raw` unless asked for otherwise: https://console.groq.com/docs/reasoning
+        reasoningTag: 'think',
         // GPT OSS has low to high, and Qwen3.8's `high` is what others call `xhigh`.
         reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
         fixedEfforts: true,
