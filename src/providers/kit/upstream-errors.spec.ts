@@ -114,6 +114,13 @@ describe('mapUpstreamError', () => {
       false,
       undefined,
     ],
+    [
+      422,
+      { title: 'Unprocessable Entity', status: 422, detail: 'body -> n\n  Extra inputs are not permitted' },
+      'validation_failed',
+      false,
+      undefined,
+    ],
     [400, openAi('invalid_request_error', 'content_policy_violation'), 'validation_failed', false, undefined],
     [400, openAi('InvalidParameter', 'InvalidParameter'), 'validation_failed', false, undefined],
     [400, 'nonsense', 'provider_error', true, undefined],

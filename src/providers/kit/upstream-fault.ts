@@ -104,11 +104,12 @@ function fromDetail(detail: unknown, beside: JsonObject = {}): UpstreamFault {
 /**
  * Replicate names the kind in `title`, and the end of a rate limit in the sentence
  * (https://replicate.com/docs/topics/predictions/rate-limits); fal in `error_type`
- * (https://fal.ai/docs/documentation/model-apis/request-errors).
+ * (https://fal.ai/docs/documentation/model-apis/request-errors); NVIDIA in `title`, too
+ * (https://github.com/BerriAI/litellm/issues/4558).
  */
 function fromSentence(message: string, { title, error_type: kind }: JsonObject): UpstreamFault {
   const [, seconds] = /\brate limit resets in ~?(\d{1,4})s\b/.exec(message) ?? [];
-  const type = textOf(kind) || (/validation/i.test(textOf(title)) ? 'request_validation' : '');
+  const type = textOf(kind) || (/validation|unprocessable/i.test(textOf(title)) ? 'request_validation' : '');
   const code = /\bstill in progress\b/i.test(message) ? STILL_IN_PROGRESS : '';
   return { ...EMPTY_FAULT, message, type, code, ...(seconds !== undefined && { retryAfterSeconds: Number(seconds) }) };
 }
