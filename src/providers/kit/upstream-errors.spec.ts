@@ -121,6 +121,13 @@ describe('mapUpstreamError', () => {
       false,
       undefined,
     ],
+    [
+      403,
+      openAi('invalid_request_error', null, null, 'Input tokens + max_tokens must be less than the context length'),
+      'validation_failed',
+      false,
+      undefined,
+    ],
     [400, openAi('invalid_request_error', 'content_policy_violation'), 'validation_failed', false, undefined],
     [400, openAi('InvalidParameter', 'InvalidParameter'), 'validation_failed', false, undefined],
     [400, 'nonsense', 'provider_error', true, undefined],

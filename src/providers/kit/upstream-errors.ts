@@ -121,6 +121,8 @@ function toProviderError(refusal: Refusal): ProviderError {
       retryAfterSeconds: retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS,
     });
   }
+  // Together: https://docs.together.ai/docs/error-codes
+  if (status === 403 && CONTEXT_OVERFLOW.test(fault.message)) return requestRefused(fault, options);
   if (status === 401 || status === 403) return accountRefused(options);
   if (status === 400 && namesCredential(fault)) return accountRefused(options);
   if (status === 408 || status === 504 || status === 524) {
