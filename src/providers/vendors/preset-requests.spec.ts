@@ -78,6 +78,11 @@ describe('the chat requests of presets', () => {
     ['together', { logprobs: true, top_logprobs: 3 }, { logprobs: 3 }],
     ['together', { logprobs: true }, { logprobs: 1 }],
     ['together', { logprobs: false }, {}],
+    [
+      'nvidia',
+      { verbosity: 'low', prediction: { type: 'content', content: 'x' }, user: 'ada', top_k: 4 },
+      { top_k: 4 },
+    ],
   ])('%s: %j', async (id, fields, expected) => {
     expect(await sentChat(id, fields)).toEqual({ ...PLAIN, ...expected });
   });

@@ -18,7 +18,8 @@ export class NvidiaProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
-        dropFields: OPENAI_PLATFORM_FIELDS,
+        // Its hosted models answer 400 to fields that they do not know: https://github.com/can1357/oh-my-pi/issues/2299
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'verbosity', 'prediction', 'user'],
         plainEmbeddings: true,
         // A container of the operator may fetch images from inside the operator's network.
         inputImageUrls: 'check',
