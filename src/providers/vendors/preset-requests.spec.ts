@@ -151,12 +151,15 @@ describe('the chat requests of presets', () => {
     expect(await sentChat('deepseek', { tools, tool_choice: 'auto' })).toMatchObject({ tool_choice: 'auto' });
   });
 
-  it.each(['deepseek', 'fireworks', 'moonshot'])('%s gets the reasoning of earlier turns back', async (id) => {
-    const answered = { role: 'assistant', content: 'Hi', reasoning_content: 'why' };
-    expect(await sentChat(id, { messages: [...messages, answered, ...messages] })).toMatchObject({
-      messages: [messages[0], answered, messages[0]],
-    });
-  });
+  it.each(['deepseek', 'fireworks', 'moonshot', 'together'])(
+    '%s gets the reasoning of earlier turns back',
+    async (id) => {
+      const answered = { role: 'assistant', content: 'Hi', reasoning_content: 'why' };
+      expect(await sentChat(id, { messages: [...messages, answered, ...messages] })).toMatchObject({
+        messages: [messages[0], answered, messages[0]],
+      });
+    },
+  );
 
   it('minimax gets it back in its own shape, with the text apart', async () => {
     const answered = { role: 'assistant', content: 'Hi' };

@@ -19,6 +19,8 @@ export class TogetherProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
+        // Kimi, GLM and DeepSeek need it: `ChatCompletionAssistantMessageParam` of its SDK (`together-ai` 0.52.0).
+        reasoningReplay: true,
         // https://docs.together.ai/docs/logprobs
         logprobLists: true,
         dropFields: OPENAI_PLATFORM_FIELDS,
