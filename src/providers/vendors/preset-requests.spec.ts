@@ -108,6 +108,7 @@ describe('the chat requests of presets', () => {
     ['groq', 'top_logprobs', 2],
     ['groq', 'logit_bias', { 1: 5 }],
     ['openrouter', 'models', ['other/model']],
+    ['deepinfra', 'models', ['other/model']],
     ['openrouter', 'plugins', [{ id: 'web' }]],
     ['openrouter', 'web_search_options', {}],
     ['openai', 'web_search_options', {}],

@@ -15,6 +15,8 @@ export class DeepInfraProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
+        // It asks other models, at their prices: https://github.com/tryAGI/DeepInfra (`openapi.json`)
+        rejectFields: ['models'],
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,
         // https://github.com/langchain-ai/langchain/issues/21188
