@@ -2,7 +2,10 @@ import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
-/** DeepInfra (https://deepinfra.com/docs/openai_api). */
+/**
+ * DeepInfra (https://deepinfra.com/docs/openai_api). Its schemas are in `openapi.json` of
+ * https://github.com/tryAGI/DeepInfra.
+ */
 @ModelProvider()
 export class DeepInfraProvider extends OpenAiFormatProvider {
   constructor() {
@@ -15,7 +18,9 @@ export class DeepInfraProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
-        // It asks other models, at their prices: https://github.com/tryAGI/DeepInfra (`openapi.json`)
+        // Kimi, GLM and DeepSeek need it, and messages have a field for it (`ChatCompletionAssistantMessage`).
+        reasoningReplay: true,
+        // It asks other models, at their prices (`OpenAIChatCompletionsIn`).
         rejectFields: ['models'],
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,
