@@ -49,6 +49,12 @@ describe('toTranscriptionForm', () => {
       'true',
     ]);
   });
+
+  it('sends the language under the upstream’s name for it', async () => {
+    const call = providerCall({ quirks: { fieldNames: { language: 'languages[]' } } });
+    const form = await formOf(transcriptionRequest({ language: 'de' }), call, false);
+    expect([form.getAll('languages[]'), form.has('language')]).toEqual([['de'], false]);
+  });
 });
 
 const read = (reply: unknown, timestamps: readonly ('segment' | 'word')[] = []) =>

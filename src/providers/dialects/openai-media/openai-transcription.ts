@@ -49,7 +49,7 @@ export class OpenAiTranscription implements TranscriptionProvider {
  */
 export function toTranscriptionForm(
   request: TranscriptionRequest,
-  { upstreamModel }: ProviderCall,
+  { upstreamModel, quirks }: ProviderCall,
   streamed: boolean,
 ): MultipartBody {
   const { audio, contentType, fileName, language, prompt, temperature, timestamps } = request;
@@ -58,7 +58,7 @@ export function toTranscriptionForm(
     { name: 'response_format', value: timestamps.length > 0 ? 'verbose_json' : 'json' },
     ...timestamps.map((value) => ({ name: 'timestamp_granularities[]', value })),
   ];
-  if (language !== null) parts.push({ name: 'language', value: language });
+  if (language !== null) parts.push({ name: quirks.fieldNames?.['language'] ?? 'language', value: language });
   if (prompt !== null) parts.push({ name: 'prompt', value: prompt });
   if (temperature !== null) parts.push({ name: 'temperature', value: String(temperature) });
   if (streamed) parts.push({ name: 'stream', value: 'true' });
