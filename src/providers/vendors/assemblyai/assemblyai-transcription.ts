@@ -28,6 +28,8 @@ import { toSafeText } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 
 const MILLISECONDS = 1_000;
+/** Without the option, a file in which nothing is said is an error: it has no language. */
+const DETECTION = { language_detection: true, language_detection_options: { on_no_speech_detected: 'fallback' } };
 /** Failures that only another file would avoid. */
 const FILE_FAULT = /not appear to contain audio|too short|no (spoken )?audio|no speech|unsupported|corrupt/i;
 /** Characters of Chinese and Japanese, with their punctuation and the forms of full width. */
@@ -73,7 +75,7 @@ function toTranscriptRequest(
   { upstreamModel }: ProviderCall,
   audio_url: string,
 ): JsonObject {
-  const known = language === null ? { language_detection: true } : { language_code: language };
+  const known = language === null ? DETECTION : { language_code: language };
   return { audio_url, speech_models: [upstreamModel], ...known };
 }
 

@@ -67,6 +67,20 @@ describe('AssemblyAiTranscription', () => {
     expect([code, options.param, options.details?.['provider_message']]).toEqual(['validation_failed', 'file', error]);
   });
 
+  it('asks for an empty transcript of silence, in which there is no language to detect', async () => {
+    upstream.answer = script(uploaded, created, json({ status: 'completed', text: '', words: [] }));
+    const silence = { text: '', segments: [], words: [] };
+    await expect(transcribe({ timestamps: ['segment', 'word'] })).resolves.toMatchObject(silence);
+    expect(creations().map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      {
+        audio_url: 'https://cdn.assemblyai.com/upload/1',
+        speech_models: ['upstream-model'],
+        language_detection: true,
+        language_detection_options: { on_no_speech_detected: 'fallback' },
+      },
+    ]);
+  });
+
   const refused = (status: number) => json({ error: 'Invalid value.' }, status);
   it.each([
     ['an upload', 422, [refused(422)], {}, ['validation_failed', 'file']],
