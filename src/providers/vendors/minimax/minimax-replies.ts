@@ -39,6 +39,7 @@ function faultOf(code: number, phase: 'first_token' | 'stream'): ProviderError {
   switch (code) {
     case 1002:
     case 1039:
+    case 1041:
     case 2045:
       return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', refused(429));
     case 1004:

@@ -58,6 +58,12 @@ describe('speech of MiniMax', () => {
     }
   });
 
+  it.each([1002, 1039, 1041, 2045])('lets another provider serve what a limit refuses: %d', async (code) => {
+    upstream.answer = json({ base_resp: { status_code: code, status_msg: 'limit' } });
+    const { code: ours, options } = await providerErrorOf(speak());
+    expect([ours, options.fallback, options.outcomeUnknown]).toEqual(['provider_rate_limited', true, undefined]);
+  });
+
   it.each([
     ['voice', 2042, "you don't have access to this voice_id"],
     ['voice', 2054, 'voice id not exist'],
