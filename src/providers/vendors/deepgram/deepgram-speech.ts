@@ -4,7 +4,7 @@ import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { AudioStream } from '../../kit/audio-stream';
 import type { UpstreamHeaders } from '../../kit/upstream-errors';
-import { refuseStyle } from '../../kit/unsupported';
+import { unsupported } from '../../kit/unsupported';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { toTotal } from '../../kit/usage';
 
@@ -17,6 +17,9 @@ const OUTPUTS: Readonly<Record<SpeechFormat, Readonly<Record<string, string>>>> 
   wav: { encoding: 'linear16', container: 'wav', sample_rate: '24000' },
   pcm: { encoding: 'linear16', container: 'none', sample_rate: '24000' },
 };
+/** Of Aura-2, for its voices of two languages: https://developers.deepgram.com/docs/tts-voice-controls */
+const SPEEDS = { least: 0.7, most: 1.5 };
+const HAS_SPEED = /-(?:en|es)$/;
 
 export class DeepgramSpeech implements SpeechProvider {
   constructor(private readonly http: Pick<UpstreamHttp, 'endpoint' | 'postForAudio'>) {}
@@ -35,9 +38,15 @@ export class DeepgramSpeech implements SpeechProvider {
  * @throws ProviderError `validation_failed` with `param`
  */
 export function toSpeakQuery(request: SpeechRequest, { upstreamModel }: ProviderCall): Record<string, string> {
-  refuseStyle(request);
-  const { voice, format } = request;
-  return { model: `${upstreamModel}-${voice}`, ...OUTPUTS[format] };
+  const { voice, format, speed, instructions } = request;
+  if (instructions !== null) throw unsupported('instructions');
+  const query = { model: `${upstreamModel}-${voice}`, ...OUTPUTS[format] };
+  if (speed === null || speed === 1) return query;
+  if (!HAS_SPEED.test(voice)) throw unsupported('speed', 'This voice does not support speed.');
+  if (speed < SPEEDS.least || speed > SPEEDS.most) {
+    throw unsupported('speed', `This model supports a speed from ${SPEEDS.least} to ${SPEEDS.most}.`);
+  }
+  return { ...query, speed: String(speed) };
 }
 
 function readCharacters(headers: UpstreamHeaders): UsageVector | null {

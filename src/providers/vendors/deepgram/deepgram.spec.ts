@@ -1,6 +1,6 @@
 import { speechRequest, transcriptionRequest } from '../../../../test/conformance/media-requests';
 import { providerCall } from '../../../../test/conformance/provider-call';
-import type { SpeechFormat } from '../../contract/speech';
+import type { SpeechFormat, SpeechRequest } from '../../contract/speech';
 import { toSpeakQuery } from './deepgram-speech';
 import { fromListenReply, toListenQuery } from './deepgram-transcription';
 
@@ -17,9 +17,22 @@ describe('toSpeakQuery', () => {
     expect(toSpeakQuery(request, providerCall())).toEqual({ model: 'upstream-model-thalia-en', ...output });
   });
 
-  it.each([{ speed: 1.5 }, { instructions: 'Whisper.' }])('refuses %p before the call', (option) => {
+  it.each([
+    ['thalia-en', 0.7, '0.7'],
+    ['nestor-es', 1.5, '1.5'],
+    ['viktoria-de', 1, undefined],
+  ])('sends what voice %s can do: speed %d', (voice, speed, sent) => {
+    expect(toSpeakQuery(speechRequest({ voice, speed }), providerCall())['speed']).toBe(sent);
+  });
+
+  it.each<Partial<SpeechRequest>>([
+    { speed: 0.6 },
+    { speed: 1.6 },
+    { speed: 1.2, voice: 'viktoria-de' },
+    { instructions: 'Whisper.' },
+  ])('refuses %p before the call', (option) => {
     const [param] = Object.keys(option);
-    expect(() => toSpeakQuery(speechRequest(option), providerCall())).toThrow(
+    expect(() => toSpeakQuery(speechRequest({ voice: 'thalia-en', ...option }), providerCall())).toThrow(
       expect.objectContaining({
         code: 'validation_failed',
         options: expect.objectContaining({ param, phase: 'connect' }),
