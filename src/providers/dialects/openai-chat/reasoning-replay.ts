@@ -2,7 +2,8 @@
  * Returns reasoning to upstreams that refuse the results of tool calls without it, although chat clients drop
  * `reasoning_content`: DeepSeek and Kimi in their thinking modes
  * (https://api-docs.deepseek.com/guides/thinking_mode, https://github.com/charmbracelet/crush/issues/2696). Models at
- * Fireworks go on without it, but forget why they called (https://docs.fireworks.ai/guides/reasoning).
+ * Fireworks and Z.ai go on without it, but forget why they called (https://docs.fireworks.ai/guides/reasoning,
+ * https://docs.z.ai/guides/capabilities/thinking-mode).
  */
 import type { ChatCompletionResult, ChatMessage, ChatRequest } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';

@@ -19,6 +19,8 @@ export class ZaiProvider extends OpenAiFormatProvider {
         // Streams end with usage without being asked.
         streamUsage: 'none',
         maxTokensField: 'max_tokens',
+        // https://docs.z.ai/guides/capabilities/thinking-mode
+        reasoningReplay: true,
         rejectFields: [
           'tool_choice',
           'parallel_tool_calls',
