@@ -152,7 +152,7 @@ describe('the chat requests of presets', () => {
     expect(await sentChat('deepseek', { tools, tool_choice: 'auto' })).toMatchObject({ tool_choice: 'auto' });
   });
 
-  it.each(['deepinfra', 'deepseek', 'fireworks', 'moonshot', 'together', 'zai'])(
+  it.each(['deepinfra', 'deepseek', 'fireworks', 'moonshot', 'openrouter', 'together', 'zai'])(
     '%s gets the reasoning of earlier turns back',
     async (id) => {
       const answered = { role: 'assistant', content: 'Hi', reasoning_content: 'why' };

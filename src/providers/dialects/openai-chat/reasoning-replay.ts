@@ -1,6 +1,6 @@
 /**
  * Returns reasoning to upstreams that refuse the results of tool calls without it, although chat clients drop
- * `reasoning_content`: DeepSeek and Kimi in their thinking modes
+ * `reasoning_content`: DeepSeek and Kimi in their thinking modes, also behind OpenRouter
  * (https://api-docs.deepseek.com/guides/thinking_mode, https://github.com/charmbracelet/crush/issues/2696). Models at
  * Fireworks and Z.ai go on without it, but forget why they called (https://docs.fireworks.ai/guides/reasoning,
  * https://docs.z.ai/guides/capabilities/thinking-mode).

@@ -24,6 +24,8 @@ export class OpenRouterProvider extends OpenAiFormatProvider {
         rejectFields: ['models', 'provider', 'route', 'plugins', 'preset'],
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,
+        // https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
+        reasoningReplay: true,
       },
       // It has MP3 and PCM (https://openrouter.ai/docs/guides/overview/multimodal/tts).
       speech: (http) => new EncodedSpeech(new OpenAiSpeech(http), ['opus', 'aac', 'flac', 'wav']),
