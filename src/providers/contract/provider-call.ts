@@ -84,6 +84,8 @@ export interface Quirks {
   readonly acceptMessageFields?: readonly string[];
   /** It takes the content of a message as a string only, so a list of texts is joined. */
   readonly joinTextParts?: boolean;
+  /** It takes one system message, at the beginning: leading ones are joined, later ones become marked user messages. */
+  readonly oneSystemMessage?: boolean;
   /** It accepts ids of tool calls of nine letters and digits only; other ids are replaced by a digest. */
   readonly shortToolCallIds?: boolean;
   /**

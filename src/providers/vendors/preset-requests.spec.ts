@@ -173,6 +173,26 @@ describe('the chat requests of presets', () => {
     expect(sent).toEqual([messages[0], { ...answered, reasoning_details: details }, messages[0]]);
   });
 
+  it.each([
+    [
+      ['system', 'developer', 'user'],
+      ['system: 0\n\n1', 'user: 2'],
+    ],
+    [
+      ['system', 'user', 'system', 'user'],
+      ['system: 0', 'user: 1', 'user: <system>2</system>', 'user: 3'],
+    ],
+    [
+      ['user', 'developer'],
+      ['user: 0', 'user: <system>1</system>'],
+    ],
+  ])('minimax gets one system message, at the beginning: %j', async (roles, expected) => {
+    const conversation = roles.map((role, i) => ({ role, content: i === 1 ? [{ type: 'text', text: '1' }] : `${i}` }));
+    const { messages: sent } = (await sentChat('minimax', { messages: conversation })) as { messages: Fields[] };
+    const textOf = (content: unknown) => (typeof content === 'string' ? content : '1');
+    expect(sent.map(({ role, content }) => `${String(role)}: ${textOf(content)}`)).toEqual(expected);
+  });
+
   it.each(['groq', 'mistral', 'xai', 'zai'])('%s gets no names of authors', async (id) => {
     const body = await sentChat(id, { messages: [{ ...messages[0], name: 'ada' }] });
     expect(body['messages']).toEqual(messages);

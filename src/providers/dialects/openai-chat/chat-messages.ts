@@ -103,7 +103,7 @@ function withoutCacheMarker(value: unknown): unknown {
 /**
  * The texts of a message without other parts as one, joined as vLLM does it; a message with other parts stays as it is.
  */
-function joinedText(content: unknown): unknown {
+export function joinedText(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   const texts = content.map((part: unknown) => (isJsonObject(part) && part['type'] === 'text' ? part['text'] : null));
   return texts.every((text) => typeof text === 'string') ? texts.join('\n') : content;

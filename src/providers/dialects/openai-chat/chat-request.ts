@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
 import { toUpstreamMessages, toUpstreamTools } from './chat-messages';
 import { toLogprobsCount } from './logprobs';
+import { withOneSystemMessage } from './system-messages';
 
 /** Set below, or not meant for an upstream. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
@@ -26,7 +27,8 @@ const TOOL_FIELDS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'paral
 export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, stream: boolean): JsonObject {
   checkSupport(request, call);
   const { quirks } = call;
-  const body: JsonObject = { model: call.upstreamModel, messages: toUpstreamMessages(request.messages, quirks) };
+  const messages = quirks.oneSystemMessage === true ? withOneSystemMessage(request.messages) : request.messages;
+  const body: JsonObject = { model: call.upstreamModel, messages: toUpstreamMessages(messages, quirks) };
   for (const field of Object.keys(request)) {
     if (isForwarded(field, request, call)) {
       body[quirks.fieldNames?.[field] ?? field] = toUpstreamValue(field, request[field], call);

@@ -21,6 +21,8 @@ export class MiniMaxProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_completion_tokens',
         // Between 0, exclusive, and 1: https://platform.minimax.io/docs/api-reference/text-chat
         minTemperature: 0.01,
+        // https://github.com/MiniMax-AI/MiniMax-M2/issues/51
+        oneSystemMessage: true,
         reasoningDetails: true,
         reasoningReplay: true,
         dropFields: OPENAI_PLATFORM_FIELDS,
