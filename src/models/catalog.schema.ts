@@ -143,6 +143,7 @@ const quirks = z.strictObject({
   fieldNames: z.record(label, label).optional(),
   dropMessageFields: z.array(label).optional(),
   acceptMessageFields: z.array(label).optional(),
+  toolParameters: z.literal('required').optional(),
   joinTextParts: z.boolean().optional(),
   forcedTools: z.boolean().optional(),
   jsonSchemas: z.boolean().optional(),

@@ -82,6 +82,8 @@ export interface Quirks {
    * tool calls and tools. All of these are dropped.
    */
   readonly acceptMessageFields?: readonly string[];
+  /** It refuses functions without `parameters`, which OpenAI takes as functions without arguments. */
+  readonly toolParameters?: 'required';
   /** It takes the content of a message as a string only, so a list of texts is joined. */
   readonly joinTextParts?: boolean;
   /** It takes one system message, at the beginning: leading ones are joined, later ones become marked user messages. */

@@ -193,6 +193,13 @@ describe('the chat requests of presets', () => {
     expect(sent.map(({ role, content }) => `${String(role)}: ${textOf(content)}`)).toEqual(expected);
   });
 
+  it('minimax gets parameters with every function', async () => {
+    const none = { type: 'object', properties: {} };
+    const asked = [{ type: 'function', function: { name: 'f' } }, ...tools, { type: 'custom', custom: { name: 'g' } }];
+    const { tools: sent } = await sentChat('minimax', { tools: asked });
+    expect(sent).toEqual([{ type: 'function', function: { name: 'f', parameters: none } }, ...asked.slice(1)]);
+  });
+
   it.each(['groq', 'mistral', 'xai', 'zai'])('%s gets no names of authors', async (id) => {
     const body = await sentChat(id, { messages: [{ ...messages[0], name: 'ada' }] });
     expect(body['messages']).toEqual(messages);

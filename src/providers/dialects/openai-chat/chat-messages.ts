@@ -15,8 +15,15 @@ export function toUpstreamMessages(messages: readonly ChatMessage[], quirks: Qui
 }
 
 /** Tools without what the upstream does not know, such as the `cache_control` of other vendors. */
-export function toUpstreamTools(tools: unknown, { acceptMessageFields }: Quirks): unknown {
-  return acceptMessageFields === undefined ? tools : withoutUnknownMembers(tools);
+export function toUpstreamTools(tools: unknown, { acceptMessageFields, toolParameters }: Quirks): unknown {
+  const known = acceptMessageFields === undefined ? tools : withoutUnknownMembers(tools);
+  return toolParameters === 'required' && Array.isArray(known) ? known.map(withParameters) : known;
+}
+
+function withParameters(tool: unknown): unknown {
+  const definition = isJsonObject(tool) ? tool['function'] : undefined;
+  if (!isJsonObject(tool) || !isJsonObject(definition) || definition['parameters'] != null) return tool;
+  return { ...tool, function: { ...definition, parameters: { type: 'object', properties: {} } } };
 }
 
 function needsChange(message: ChatMessage, quirks: Quirks): boolean {

@@ -23,6 +23,8 @@ export class MiniMaxProvider extends OpenAiFormatProvider {
         minTemperature: 0.01,
         // https://github.com/MiniMax-AI/MiniMax-M2/issues/51
         oneSystemMessage: true,
+        // https://github.com/QwenLM/qwen-code/issues/11834
+        toolParameters: 'required',
         reasoningDetails: true,
         reasoningReplay: true,
         dropFields: OPENAI_PLATFORM_FIELDS,
