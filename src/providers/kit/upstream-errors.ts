@@ -28,6 +28,8 @@ const MONEY_MESSAGE =
   /\binsufficient balance\b|\bexhausted balance\b|\bbalance is negative\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b|\bcredit balance is too low\b|\bAPI usage limits\b|\bspend(ing)? limit\b/i;
 /** Google's 429 for a model that the plan does not include: https://github.com/continuedev/continue/issues/12205 */
 const NO_QUOTA_MESSAGE = /\blimit: 0\b/;
+/** Z.ai's 429 for an account that is inactive, locked or without a plan (https://docs.z.ai/api-reference/api-code). */
+const LOCKED_ACCOUNT = /^(111[0-2]|1121|1309)$/;
 const CREDENTIAL =
   /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied|organization_(on_hold|restricted)|cmek_/i;
 /** Several vendors answer 400 to a wrong key. */
@@ -38,18 +40,20 @@ const CONTENT_POLICY =
  * DeepSeek's 400 for content has the code of any invalid request
  * (https://github.com/deepseek-ai/awesome-deepseek-integration/issues/13), xAI's 403 that of a key without permission
  * (https://github.com/QuantumNous/new-api/blob/main/service/violation_fee.go). MiniMax's 422 has it as a number at the
- * end only (https://platform.minimax.io/docs/api-reference/video-generation-v2-create).
+ * end only (https://platform.minimax.io/docs/api-reference/video-generation-v2-create), Z.ai's 400 is the code 1301.
  */
 const CONTENT_POLICY_MESSAGE =
-  /^content exists risk\b|\bcontent violates usage guidelines\b|\bSAFETY_CHECK_TYPE|\(102[67]\)$/i;
+  /^content exists risk\b|\bcontent violates usage guidelines\b|\bunsafe or sensitive content\b|\bSAFETY_CHECK_TYPE|\(102[67]\)$/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
   /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|invalid_?parameter|context_(length|size)|unsupported_(value|parameter)/i;
+/** Z.ai's numbers for parameters and prompts, beside a sentence (https://docs.z.ai/api-reference/api-code). */
+const CLIENT_FAULT_CODE = /^12(1[0345]|61)$/;
 /** Cohere's errors are sentences: https://github.com/continuedev/continue/issues/3881 */
 const CLIENT_FAULT_MESSAGE = /^invalid request: /i;
 /** Matches a code or a message: every vendor words it differently. */
 const CONTEXT_OVERFLOW =
-  /context[_ ](length|size|window)|(maximum|available) context|maximum prompt length|(prompt|input) is too long|input token count|range of input length|model token limit|reduce the length of the messages|too many tokens/i;
+  /context[_ ](length|size|window)|(maximum|available) context|maximum prompt length|(prompt|input) is too long|prompt exceeds max|input token count|range of input length|model token limit|reduce the length of the messages|too many tokens/i;
 const UNKNOWN_MODEL =
   /model_not_found|unsupported_model|model_not_available|model_decommissioned|deploymentnotfound|invalid_model/i;
 /** Groq's 400 for what its model wrote: https://github.com/build-with-groq/g1/pull/23 */
@@ -147,6 +151,7 @@ function toProviderError(refusal: Refusal): ProviderError {
  */
 function isOutOfMoney({ status, fault, retryAfterSeconds, quirks }: Refusal, names: string): boolean {
   if (status === 402) return retryAfterSeconds === undefined;
+  if (status === 429 && LOCKED_ACCOUNT.test(fault.code)) return true;
   // The free quota of Alibaba has the same code.
   if (status === 429 && quirks?.quotaIsRateLimit === true && !/\bfree\b/i.test(fault.message)) return false;
   if (status === 429 && NO_QUOTA_MESSAGE.test(fault.message)) return true;
@@ -162,13 +167,17 @@ function namesCredential({ code, type, reason, message }: UpstreamFault): boolea
 }
 
 function isClientFault({ status, fault, quirks }: Refusal, names: string): boolean {
-  const { param, message } = fault;
+  const { code, param, message } = fault;
   // More tokens than the account has per minute: https://github.com/HunorLaczko/ha-groq-cloud-api/issues/27
   if (status === 413) return !/rate_limit/i.test(names);
   if (status === 400 && quirks?.plainRefusals === true && message !== '') return true;
   if (status !== 400 && status !== 422) return false;
   if (param !== undefined && OWN_FIELDS.has(param.split(/[.[]/, 1)[0] ?? '')) return false;
-  const isFault = CLIENT_FAULT.test(names) || CLIENT_FAULT_MESSAGE.test(message) || CONTEXT_OVERFLOW.test(message);
+  const isFault =
+    CLIENT_FAULT.test(names) ||
+    CLIENT_FAULT_CODE.test(code) ||
+    CLIENT_FAULT_MESSAGE.test(message) ||
+    CONTEXT_OVERFLOW.test(message);
   return isFault && !UNKNOWN_MODEL.test(names) && !MODEL_FAULT.test(names);
 }
 

@@ -284,6 +284,7 @@ describe('the refusals of vendors', () => {
       { error: { type: 'exceeded_current_quota_error', message: 'suspended due to insufficient balance' } },
     ],
     ['zai', 429, { error: { code: '1113', message: 'Your account is in arrears, please recharge and try again' } }],
+    ['zai', 429, { error: { code: '1121', message: 'Account has irregular activities and has been locked' } }],
     ['qwen', 400, { error: { code: 'Arrearage', type: 'Arrearage', message: 'Access denied' } }],
     ['minimax', 500, { type: 'error', error: { type: 'api_error', message: 'insufficient balance (1008)' } }],
     ['xai', 400, { code: 'Client specified an invalid argument', error: 'Incorrect API key provided: xa***' }],
@@ -317,6 +318,11 @@ describe('the refusals of vendors', () => {
     ],
     ['qwen', 400, { error: { code: 'data_inspection_failed', message: 'Input may contain inappropriate content' } }],
     ['deepseek', 400, { error: { message: 'Content Exists Risk', type: 'invalid_request_error' } }],
+    [
+      'zai',
+      400,
+      { error: { code: '1301', message: 'System detected potentially unsafe or sensitive content in input' } },
+    ],
   ])('%s: %i for the content reaches the client as such', async (id, status, document) => {
     const { code, options } = await refusal(id, json(document, status));
     expect([code, options.credentialRefused, options.details]).toMatchObject([
@@ -345,6 +351,15 @@ describe('the refusals of vendors', () => {
     const { code, options } = await refusal('cohere', json({ id: 'x', message }, 400));
     expect([code, options.fallback]).toEqual(['validation_failed', false]);
     expect(options.details?.['provider_message']).toBe(message);
+  });
+
+  it.each([
+    ['1214', 'The messages parameter is illegal. Please check the documentation.', /invalid/],
+    ['1210', 'Invalid API parameter, please check the documentation.', /invalid/],
+    ['1261', 'Prompt exceeds max length', /maximum context length/],
+  ])('Z.ai: code %s is a fault of the request', async (number, message, expected) => {
+    const { code, options, message: text } = await refusal('zai', json({ error: { code: number, message } }, 400));
+    expect([code, options.fallback, text]).toEqual(['validation_failed', false, expect.stringMatching(expected)]);
   });
 
   it('Mistral: the field of a refused request is named, although the list is inside the message', async () => {
