@@ -53,6 +53,8 @@ export function toFault(document: unknown): UpstreamFault {
   }
   const { message } = fault;
   if (message === undefined && document['detail'] !== undefined) return fromDetail(document['detail'], document);
+  const relayed = relayedFault(fault);
+  if (relayed !== null) return relayed;
   // Mistral puts the list into the message.
   if (isJsonObject(message) && message['detail'] !== undefined) return fromDetail(message['detail']);
   return {
@@ -71,6 +73,18 @@ export function toFault(document: unknown): UpstreamFault {
 function typeOfRouted(metadata: unknown): string {
   if (!isJsonObject(metadata)) return '';
   return textOf(metadata['error_type']) || (Array.isArray(metadata['reasons']) ? 'moderation' : '');
+}
+
+/**
+ * Why a host behind OpenRouter refused the request, which only its own document or sentence in `raw` says. Other
+ * statuses speak for themselves: a host's limit or key is not the gateway's.
+ */
+function relayedFault({ code, message, metadata }: JsonObject): UpstreamFault | null {
+  if (code !== 400 || message !== 'Provider returned error' || !isJsonObject(metadata)) return null;
+  const { raw } = metadata;
+  if (typeof raw !== 'string' || raw === '') return null;
+  const relayed = readFault(Buffer.from(raw));
+  return { ...relayed, message: relayed.message || raw, code: relayed.code || '400' };
 }
 
 /** Anthropic's code, below its broad types. */

@@ -383,6 +383,15 @@ describe('the refusals of vendors', () => {
     expect(code).toBe(expected);
   });
 
+  it.each([
+    ['{"error":{"type":"invalid_request_error","message":"At most 1 image per prompt."}}', /invalid/],
+    ["This model's maximum context length is 131072 tokens.", /maximum context length/],
+  ])('OpenRouter: the reason of a host behind it is read: %s', async (raw, expected) => {
+    const error = { code: 400, message: 'Provider returned error', metadata: { raw, provider_name: 'X' } };
+    const { code, options, message } = await refusal('openrouter', json({ error }, 400));
+    expect([code, options.fallback, message]).toEqual(['validation_failed', false, expect.stringMatching(expected)]);
+  });
+
   it('OpenRouter: so do they in a chunk of a stream', async () => {
     const failed = { ...chunk({ content: '' }, { finish_reason: 'error' }), error: { code: 502, message: 'down' } };
     const { code } = await providerErrorOf(stream('openrouter', sse(failed, '[DONE]')));
