@@ -73,6 +73,7 @@ describe('the chat requests of presets', () => {
       { frequency_penalty: 1, logit_bias: { 1: 5 }, prediction: { type: 'content', content: 'x' }, user: 'ada' },
     ],
     ['cerebras', { verbosity: 'low', top_k: 40, store: true, min_p: 0.1 }, {}],
+    ['huggingface', { verbosity: 'low', store: false, seed: 7 }, { seed: 7 }],
     ['zai', { tool_choice: 'auto', seed: 7, frequency_penalty: 0 }, {}],
     ['minimax', { temperature: 0 }, { temperature: 0.01, reasoning_split: true }],
     ['together', { logprobs: true, top_logprobs: 3 }, { logprobs: 3 }],
@@ -200,12 +201,12 @@ describe('the chat requests of presets', () => {
     expect(sent).toEqual([{ type: 'function', function: { name: 'f', parameters: none } }, ...asked.slice(1)]);
   });
 
-  it.each(['groq', 'mistral', 'xai', 'zai'])('%s gets no names of authors', async (id) => {
+  it.each(['groq', 'huggingface', 'mistral', 'xai', 'zai'])('%s gets no names of authors', async (id) => {
     const body = await sentChat(id, { messages: [{ ...messages[0], name: 'ada' }] });
     expect(body['messages']).toEqual(messages);
   });
 
-  it.each(['groq', 'cerebras', 'fireworks', 'mistral'])(
+  it.each(['groq', 'cerebras', 'fireworks', 'huggingface', 'mistral'])(
     '%s gets nothing in messages and tools that it does not know',
     async (id) => {
       const cache_control = { type: 'ephemeral' };

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
+import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
@@ -18,7 +19,10 @@ export class HuggingFaceProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
-        dropFields: OPENAI_PLATFORM_FIELDS,
+        // It passes bodies on as they are, also to Cerebras, Groq and Fireworks, which refuse what they do not know
+        // (https://github.com/huggingface/huggingface.js/pull/2268).
+        acceptMessageFields: ESSENTIAL_MESSAGE_FIELDS,
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'verbosity'],
       },
     });
   }
