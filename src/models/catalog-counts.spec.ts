@@ -29,3 +29,19 @@ describe('the media models of the built-in catalogue', () => {
     expect(unknown.map(({ id }) => id)).toEqual([]);
   });
 });
+
+describe('the chat models of the built-in catalogue', () => {
+  let entries: ReadonlyMap<string, CatalogEntry>;
+  beforeAll(async () => {
+    entries = new Map((await loadCatalog(null)).map(({ entry }) => [entry.id, entry]));
+  });
+
+  // https://docs.x.ai/developers/model-capabilities/text/reasoning
+  it.each([
+    ['xai/grok-4.3', ['none', 'low', 'medium', 'high']],
+    ['xai/grok-4.5', ['low', 'medium', 'high']],
+    ['xai/grok-4.6', ['low', 'medium', 'high', 'xhigh']],
+  ])('%s has the efforts of its vendor', (id, efforts) => {
+    expect(entries.get(id)?.features?.reasoning).toEqual(efforts);
+  });
+});
