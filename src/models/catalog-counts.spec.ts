@@ -44,4 +44,14 @@ describe('the chat models of the built-in catalogue', () => {
   ])('%s has the efforts of its vendor', (id, efforts) => {
     expect(entries.get(id)?.features?.reasoning).toEqual(efforts);
   });
+
+  it.each(['minimax/minimax-m2.7', 'minimax/minimax-m2.7-highspeed'])('%s has ended at MiniMax', (id) => {
+    const own = entries.get(id)?.deployments.find(({ provider }) => provider === 'minimax');
+    expect(own?.retires).toBe('2026-11-18');
+  });
+
+  it('minimax/minimax-m3 takes images', () => {
+    const model = entries.get('minimax/minimax-m3');
+    expect([model?.input_modalities, model?.features?.vision]).toEqual([['text', 'image'], true]);
+  });
 });
