@@ -105,6 +105,8 @@ describe('the chat requests of presets', () => {
     ['mistral', 'logit_bias', { 1: 5 }],
     ['xai', 'presence_penalty', 1],
     ['xai', 'stop', ['.']],
+    ['xai', 'search_parameters', { mode: 'on' }],
+    ['xai', 'deferred', true],
     ['groq', 'logprobs', true],
     ['groq', 'top_logprobs', 2],
     ['groq', 'logit_bias', { 1: 5 }],

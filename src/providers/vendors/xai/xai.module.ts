@@ -23,7 +23,15 @@ export class XaiProvider extends OpenAiFormatProvider {
         streamUsage: 'include_usage',
         // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning
         reasoningExcluded: true,
-        rejectFields: ['presence_penalty', 'frequency_penalty', 'stop'],
+        rejectFields: [
+          'presence_penalty',
+          'frequency_penalty',
+          'stop',
+          // Its web search, which has ended (https://github.com/vercel/ai/pull/15713).
+          'search_parameters',
+          // The answer would have to be fetched (https://docs.x.ai/docs/guides/deferred-chat-completions).
+          'deferred',
+        ],
         // https://github.com/BerriAI/litellm/issues/9720
         dropMessageFields: ['name'],
         dropFields: OPENAI_PLATFORM_FIELDS,
