@@ -45,6 +45,11 @@ describe('the chat models of the built-in catalogue', () => {
     expect(entries.get(id)?.features?.reasoning).toEqual(efforts);
   });
 
+  // https://api.x.ai/v1/language-models names no limit of its own; the lower one is OpenRouter's.
+  it('xai/grok-4.3 answers as long as its hosts let it', () => {
+    expect(entries.get('xai/grok-4.3')?.max_output).toBe(900_000);
+  });
+
   it.each(['minimax/minimax-m2.7', 'minimax/minimax-m2.7-highspeed'])('%s has ended at MiniMax', (id) => {
     const own = entries.get(id)?.deployments.find(({ provider }) => provider === 'minimax');
     expect(own?.retires).toBe('2026-11-18');
