@@ -55,6 +55,10 @@ describe('the chat models of the built-in catalogue', () => {
     expect(own?.retires).toBe('2026-11-18');
   });
 
+  it('xai/grok-build-0.1 has ended', () => {
+    expect(entries.get('xai/grok-build-0.1')?.deployments.map(({ retires }) => retires)).toEqual(['2026-11-19']);
+  });
+
   it('minimax/minimax-m3 takes images', () => {
     const model = entries.get('minimax/minimax-m3');
     expect([model?.input_modalities, model?.features?.vision]).toEqual([['text', 'image'], true]);
