@@ -30,6 +30,21 @@ export const OPENAI_PLATFORM_FIELDS: readonly string[] = [
   'safety_identifier',
 ];
 
+/** Optional fields of a chat, for vendors that refuse unknown fields: all of those take these. */
+export const COMMON_CHAT_FIELDS: readonly string[] = [
+  'temperature',
+  'top_p',
+  'stop',
+  'seed',
+  'response_format',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'presence_penalty',
+  'frequency_penalty',
+  'reasoning_effort',
+];
+
 /** The settings that differ between vendors of this wire format. */
 export interface OpenAiPreset {
   readonly id: string;

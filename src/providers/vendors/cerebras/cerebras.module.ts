@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
-import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { COMMON_CHAT_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
  * Cerebras Inference (https://inference-docs.cerebras.ai/api-reference/chat-completions). It answers 400 to every field
@@ -23,21 +23,11 @@ export class CerebrasProvider extends OpenAiFormatProvider {
         reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
         fixedEfforts: true,
         acceptFields: [
-          'temperature',
-          'top_p',
-          'stop',
-          'seed',
-          'response_format',
-          'tools',
-          'tool_choice',
-          'parallel_tool_calls',
-          'presence_penalty',
-          'frequency_penalty',
+          ...COMMON_CHAT_FIELDS,
           'logit_bias',
           'logprobs',
           'top_logprobs',
           'prediction',
-          'reasoning_effort',
           'reasoning_format',
           'disable_reasoning',
           'clear_thinking',

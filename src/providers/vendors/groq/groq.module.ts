@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
-import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { COMMON_CHAT_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 import { OpenAiSpeech } from '../../dialects/openai-media/openai-speech';
 import { EncodedSpeech } from '../../kit/encoded-speech';
 
@@ -30,19 +30,9 @@ export class GroqProvider extends OpenAiFormatProvider {
         // https://github.com/yetone/alma-releases/issues/59
         acceptMessageFields: ESSENTIAL_MESSAGE_FIELDS,
         acceptFields: [
-          'temperature',
-          'top_p',
-          'stop',
-          'seed',
-          'response_format',
-          'tools',
-          'tool_choice',
-          'parallel_tool_calls',
+          ...COMMON_CHAT_FIELDS,
           'functions',
           'function_call',
-          'presence_penalty',
-          'frequency_penalty',
-          'reasoning_effort',
           'reasoning_format',
           'include_reasoning',
           'disable_tool_validation',

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
-import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { COMMON_CHAT_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 import { MistralTranscription } from './mistral-transcription';
 
 /**
@@ -23,21 +23,7 @@ export class MistralProvider extends OpenAiFormatProvider {
         streamUsage: 'none',
         maxTokensField: 'max_tokens',
         // https://github.com/mistralai/client-python/blob/main/src/mistralai/models/chatcompletionrequest.py
-        acceptFields: [
-          'temperature',
-          'top_p',
-          'stop',
-          'seed',
-          'response_format',
-          'tools',
-          'tool_choice',
-          'parallel_tool_calls',
-          'presence_penalty',
-          'frequency_penalty',
-          'reasoning_effort',
-          'prompt_mode',
-          'safe_prompt',
-        ],
+        acceptFields: [...COMMON_CHAT_FIELDS, 'prompt_mode', 'safe_prompt'],
         rejectFields: ['logprobs', 'top_logprobs', 'logit_bias'],
         fieldNames: { seed: 'random_seed', dimensions: 'output_dimension' },
         acceptMessageFields: [...ESSENTIAL_MESSAGE_FIELDS, 'prefix'],
