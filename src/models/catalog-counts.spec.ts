@@ -29,38 +29,3 @@ describe('the media models of the built-in catalogue', () => {
     expect(unknown.map(({ id }) => id)).toEqual([]);
   });
 });
-
-describe('the chat models of the built-in catalogue', () => {
-  let entries: ReadonlyMap<string, CatalogEntry>;
-  beforeAll(async () => {
-    entries = new Map((await loadCatalog(null)).map(({ entry }) => [entry.id, entry]));
-  });
-
-  // https://docs.x.ai/developers/model-capabilities/text/reasoning
-  it.each([
-    ['xai/grok-4.3', ['none', 'low', 'medium', 'high']],
-    ['xai/grok-4.5', ['low', 'medium', 'high']],
-    ['xai/grok-4.6', ['low', 'medium', 'high', 'xhigh']],
-  ])('%s has the efforts of its vendor', (id, efforts) => {
-    expect(entries.get(id)?.features?.reasoning).toEqual(efforts);
-  });
-
-  // https://api.x.ai/v1/language-models names no limit of its own; the lower one is OpenRouter's.
-  it('xai/grok-4.3 answers as long as its hosts let it', () => {
-    expect(entries.get('xai/grok-4.3')?.max_output).toBe(900_000);
-  });
-
-  it.each(['minimax/minimax-m2.7', 'minimax/minimax-m2.7-highspeed'])('%s has ended at MiniMax', (id) => {
-    const own = entries.get(id)?.deployments.find(({ provider }) => provider === 'minimax');
-    expect(own?.retires).toBe('2026-11-18');
-  });
-
-  it('xai/grok-build-0.1 has ended', () => {
-    expect(entries.get('xai/grok-build-0.1')?.deployments.map(({ retires }) => retires)).toEqual(['2026-11-19']);
-  });
-
-  it('minimax/minimax-m3 takes images', () => {
-    const model = entries.get('minimax/minimax-m3');
-    expect([model?.input_modalities, model?.features?.vision]).toEqual([['text', 'image'], true]);
-  });
-});
