@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
-import { driverErrorOf, isPermanentDatabaseError } from '../../core/database/driver-error';
+import { driverErrorOf, hasSqlState, isPermanentDatabaseError } from '../../core/database/driver-error';
 
 /** Storage limits for replays. */
 export interface IdempotencyOptions {
@@ -93,10 +92,9 @@ export class ResponseStore {
       try {
         return (await this.dataSource.query<object[]>(STORE, values)).length > 0;
       } catch (error) {
-        const cause = driverErrorOf(error);
         // The statement was committed and only its response was lost.
-        if (cause instanceof DatabaseError && cause.code === UNIQUE_VIOLATION) return true;
-        if (isPermanentDatabaseError(cause)) {
+        if (hasSqlState(error, UNIQUE_VIOLATION)) return true;
+        if (isPermanentDatabaseError(driverErrorOf(error))) {
           // The error object holds the response among its parameters.
           this.logger.error({ event: 'answer_not_stored', message: String(error), reservation_id: reservationId });
           return false;

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
-import { driverErrorOf } from '../../core/database/driver-error';
+import { hasSqlState } from '../../core/database/driver-error';
 import { readDeploymentId } from '../../core/redis/deployment-identity';
 import { toArchiveKey } from '../../core/storage/object-key';
 import { textOfTime } from '../../core/types/page';
@@ -171,8 +170,7 @@ export class LedgerArchiveRepository {
     try {
       return (await this.dataSource.query<unknown[]>(findKeptDay(partition))).length === 0;
     } catch (error) {
-      const cause = driverErrorOf(error);
-      if (cause instanceof DatabaseError && cause.code === UNDEFINED_TABLE) return false;
+      if (hasSqlState(error, UNDEFINED_TABLE)) return false;
       throw error;
     }
   }

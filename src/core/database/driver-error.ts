@@ -6,6 +6,12 @@ export function driverErrorOf(error: unknown): unknown {
   return error instanceof QueryFailedError ? error.driverError : error;
 }
 
+/** Whether it is an error of PostgreSQL, wrapped or not, with one of these SQLSTATE codes. */
+export function hasSqlState(error: unknown, ...codes: readonly string[]): boolean {
+  const cause = driverErrorOf(error);
+  return cause instanceof DatabaseError && codes.includes(cause.code ?? '');
+}
+
 /** Bad data, broken constraint, missing function: a retry of the statement fails again. */
 export function isPermanentDatabaseError(error: unknown): boolean {
   return error instanceof DatabaseError && error.code !== undefined && PERMANENT_CLASSES.has(error.code.slice(0, 2));

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
-import { driverErrorOf } from '../database/driver-error';
+import { hasSqlState } from '../database/driver-error';
 
 /** A partition of a table that is partitioned by the UTC day of its `id`, a UUIDv7. */
 export interface DayPartition {
@@ -92,7 +91,7 @@ export class DayPartitions {
         addedCount++;
       } catch (error) {
         // After days without any process, a row may have arrived since: the next pass finds it used.
-        if (isUsed || !hasCode(error, CHECK_VIOLATION)) throw error;
+        if (isUsed || !hasSqlState(error, CHECK_VIOLATION)) throw error;
       }
     }
   }
@@ -111,7 +110,7 @@ export class DayPartitions {
       await this.dataSource.query(`DROP TABLE ${name}`);
       return true;
     } catch (error) {
-      if (hasCode(error, ...TAKEN_BY_ANOTHER)) return false;
+      if (hasSqlState(error, ...TAKEN_BY_ANOTHER)) return false;
       throw error;
     }
   }
@@ -135,11 +134,6 @@ export class DayPartitions {
     });
     await this.dataSource.query(`ALTER TABLE ${name} VALIDATE CONSTRAINT day_range`);
   }
-}
-
-function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  const cause = driverErrorOf(error);
-  return cause instanceof DatabaseError && codes.includes(cause.code ?? '');
 }
 
 function dayAfter(day: string, days: number): string {
