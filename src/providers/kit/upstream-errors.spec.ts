@@ -24,6 +24,16 @@ describe('mapUpstreamError', () => {
   });
 
   it.each([
+    [400, openAi('invalid_request_error', null, 'tools[0]', "Invalid schema: 'insufficient balance' is not allowed.")],
+    [400, openAi('invalid_request_error', null, 'user', "'invalid API key' is too long.")],
+    [422, openAi('validation_error', null, null, 'stop[0]: your credit balance is too low')],
+  ])('blames the request, not the account, for words that a refusal quotes: %i %j', (status, body) => {
+    const { code, options } = map(status, body);
+    expect({ code, ...options }).toMatchObject({ code: 'validation_failed', fallback: false });
+    expect(options).not.toHaveProperty('credentialRefused');
+  });
+
+  it.each([
     [429, openAi('tokens', 'rate_limit_exceeded'), 'provider_rate_limited', true, undefined],
     [429, openAi('insufficient_quota', 'insufficient_quota'), 'provider_error', true, true],
     [429, openAi('billing', 'credit_balance_exhausted'), 'provider_error', true, true],

@@ -18,14 +18,20 @@ const MONEY =
   /insufficient_quota|(?<!request_|token_)quota_exceeded|exceeded_current_quota|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|blocked_api_access|payment|arrearage/i;
 /**
  * The same where only the message says so: Z.ai answers 429 with a number (https://docs.z.ai/api-reference/api-code),
- * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62), Anthropic 400 with
- * `invalid_request_error` (https://platform.claude.com/docs/en/api/errors), fal 403
- * (https://github.com/fal-ai/fal/issues/1147), AssemblyAI 400
- * (https://www.assemblyai.com/docs/guides/common_errors_and_solutions), Fireworks 412
+ * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62), fal 403
+ * (https://github.com/fal-ai/fal/issues/1147), Fireworks 412
  * (https://github.com/pollinations/pollinations/issues/12136).
  */
 const MONEY_MESSAGE =
-  /\binsufficient balance\b|\bexhausted balance\b|\bbalance is negative\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b|\bcredit balance is too low\b|\bAPI usage limits\b|\bspend(ing)? limit\b/i;
+  /\binsufficient balance\b|\bexhausted balance\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b|\bspend(ing)? limit\b/i;
+/** Statuses whose message may quote the request: there, only a whole sentence of a vendor is about the account. */
+const ABOUT_REQUEST: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422]);
+/**
+ * Anthropic (https://platform.claude.com/docs/en/api/errors) and AssemblyAI
+ * (https://www.assemblyai.com/docs/guides/common_errors_and_solutions) say it with 400.
+ */
+const MONEY_SENTENCE =
+  /^(insufficient balance|your credit balance is too low|you have reached your specified (workspace )?api usage limits|your current account balance is negative)\b/i;
 /** Google's 429 for a model that the plan does not include: https://github.com/continuedev/continue/issues/12205 */
 const NO_QUOTA_MESSAGE = /\blimit: 0\b/;
 /** Z.ai's 429 for an account that is inactive, locked or without a plan (https://docs.z.ai/api-reference/api-code). */
@@ -33,7 +39,7 @@ const LOCKED_ACCOUNT = /^(111[0-2]|1121|1309)$/;
 const CREDENTIAL =
   /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied|organization_(on_hold|restricted)|cmek_/i;
 /** Several vendors answer 400 to a wrong key. */
-const CREDENTIAL_MESSAGE = /\b(incorrect|invalid) api key\b|\bapi key not valid\b/i;
+const CREDENTIAL_SENTENCE = /^((incorrect|invalid) api key|api key not valid)\b/i;
 const CONTENT_POLICY =
   /content_?(against_)?(policy|filter)|moderat(?:ion|ed)|responsible_?ai|safety_violation|data_?inspection/i;
 /**
@@ -155,7 +161,9 @@ function isOutOfMoney({ status, fault, retryAfterSeconds, quirks }: Refusal, nam
   // The free quota of Alibaba has the same code.
   if (status === 429 && quirks?.quotaIsRateLimit === true && !/\bfree\b/i.test(fault.message)) return false;
   if (status === 429 && NO_QUOTA_MESSAGE.test(fault.message)) return true;
-  return (status < 500 && MONEY.test(names)) || (status >= 400 && MONEY_MESSAGE.test(fault.message));
+  if (status < 500 && MONEY.test(names)) return true;
+  if (ABOUT_REQUEST.has(status)) return MONEY_SENTENCE.test(fault.message);
+  return status >= 400 && MONEY_MESSAGE.test(fault.message);
 }
 
 function namesContentPolicy(names: string, { message }: UpstreamFault): boolean {
@@ -163,7 +171,7 @@ function namesContentPolicy(names: string, { message }: UpstreamFault): boolean 
 }
 
 function namesCredential({ code, type, reason, message }: UpstreamFault): boolean {
-  return CREDENTIAL.test(`${code} ${type} ${reason ?? ''}`) || CREDENTIAL_MESSAGE.test(message);
+  return CREDENTIAL.test(`${code} ${type} ${reason ?? ''}`) || CREDENTIAL_SENTENCE.test(message);
 }
 
 function isClientFault({ status, fault, quirks }: Refusal, names: string): boolean {
