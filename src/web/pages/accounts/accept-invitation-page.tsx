@@ -172,8 +172,8 @@ function InvitationIsOver() {
     <>
       <PageHeader title="This invitation no longer works" />
       <p role="alert" className="mb-4">
-        It has been used, withdrawn or replaced by a newer one, or it is more than seven days old. Ask the sender for a
-        new one.
+        It has been used, withdrawn or replaced by a newer one, or it is more than seven days old. If you have accepted
+        it, sign in; otherwise ask the sender for a new one.
       </p>
       <ButtonLink to="/">Go to the start page</ButtonLink>
     </>

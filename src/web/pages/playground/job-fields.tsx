@@ -107,7 +107,8 @@ export function JobFields({ kind, models, model, draft, onChange }: JobFieldsPro
               <span className="font-medium">URL of the first frame (optional)</span>
               <input
                 type="url"
-                pattern="https://.*"
+                pattern="https://.+"
+                title="An address that begins with https://"
                 className="control"
                 value={draft.imageUrl}
                 onChange={(event) => set({ imageUrl: event.currentTarget.value })}
