@@ -27,11 +27,12 @@ const MONEY_MESSAGE =
 /** Statuses whose message may quote the request: there, only a whole sentence of a vendor is about the account. */
 const ABOUT_REQUEST: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422]);
 /**
- * Anthropic (https://platform.claude.com/docs/en/api/errors) and AssemblyAI
- * (https://www.assemblyai.com/docs/guides/common_errors_and_solutions) say it with 400.
+ * Anthropic (https://platform.claude.com/docs/en/api/errors), AssemblyAI
+ * (https://www.assemblyai.com/docs/guides/common_errors_and_solutions) and Runway
+ * (https://github.com/runwayml/sdk-node/issues/28) say it with 400.
  */
 const MONEY_SENTENCE =
-  /^(insufficient balance|your credit balance is too low|you have reached your specified (workspace )?api usage limits|your current account balance is negative)\b/i;
+  /^(insufficient balance|your credit balance is too low|you have reached your specified (workspace )?api usage limits|your current account balance is negative|you do not have enough credits)\b/i;
 /** Google's 429 for a model that the plan does not include: https://github.com/continuedev/continue/issues/12205 */
 const NO_QUOTA_MESSAGE = /\blimit: 0\b/;
 /** Z.ai's 429 for an account that is inactive, locked or without a plan (https://docs.z.ai/api-reference/api-code). */
