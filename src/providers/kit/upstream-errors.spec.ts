@@ -16,6 +16,8 @@ describe('mapUpstreamError', () => {
     [429, openAi('insufficient_quota', 'insufficient_quota'), true],
     [403, { detail: 'User is locked. Reason: Exhausted balance. Top up your balance.' }, true],
     [400, { error: 'You do not have enough credits to run this task.' }, true],
+    [403, { error: { code: 'AccountOverdueError', message: 'An overdue balance.', type: 'Forbidden' } }, true],
+    [403, { error: { code: 'OperationDenied.ServiceOverdue', message: 'Denied.', type: 'Forbidden' } }, true],
     [403, { code: 'AUTHZ_INSUFFICIENT_BALANCE', message: 'Insufficient account balance' }, true],
     [403, openAi('permission', null), undefined],
     [401, openAi('invalid_request_error', 'invalid_api_key'), undefined],

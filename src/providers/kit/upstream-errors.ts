@@ -12,10 +12,11 @@ const DEFAULT_RETRY_AFTER_SECONDS = 10;
 /**
  * The gateway's account is empty or blocked: waiting does not help, and the client's own credits are fine. Cerebras's
  * quotas of requests and tokens per minute refill (https://github.com/nminaya/grammar-nazi-bot/issues/957). Groq has a
- * code of its own for its spend limit (https://console.groq.com/docs/spend-limits).
+ * code of its own for its spend limit (https://console.groq.com/docs/spend-limits), and so has Ark for an account in
+ * arrears (https://volcengine.com/docs/82379/1299023).
  */
 const MONEY =
-  /insufficient_quota|(?<!request_|token_)quota_exceeded|exceeded_current_quota|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|blocked_api_access|payment|arrearage/i;
+  /insufficient_quota|(?<!request_|token_)quota_exceeded|exceeded_current_quota|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|blocked_api_access|payment|arrearage|overdue/i;
 /**
  * The same where only the message says so: Z.ai answers 429 with a number (https://docs.z.ai/api-reference/api-code),
  * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62), fal 403
