@@ -127,6 +127,22 @@ describe('a piece of music', () => {
     ]);
   });
 
+  it('of ElevenLabs fails as filtered content when its prompt names a musician', async () => {
+    const music = open('elevenlabs');
+    const detail = {
+      status: 'bad_prompt',
+      message: 'Try this',
+      data: { prompt_suggestion: 'the secret of my prompt' },
+    };
+    upstream.answer = json({ detail }, 400);
+    const { code, options } = await providerErrorOf(music.make(SPEC, providerCall()));
+    expect([code, options.fallback, options.details]).toEqual([
+      'validation_failed',
+      false,
+      { reason: 'content_filtered' },
+    ]);
+  });
+
   it('of Lyria fails as filtered content when moderation answers with a text', async () => {
     const music = open('google');
     const content = [{ type: 'text', text: 'I cannot make this: the secret of my prompt' }];

@@ -1,6 +1,7 @@
 /** Music by ElevenLabs (https://elevenlabs.io/docs/api-reference/music/compose). */
 import type { JobCapabilities, JobSpec, MusicSpec, SyncJobAdapter } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
 import type { JsonObject } from '../../kit/json';
 import {
   asMusic,
@@ -11,11 +12,13 @@ import {
   WITHIN_ONE_REQUEST,
 } from '../../kit/music-jobs';
 import type { UpstreamHttp } from '../../kit/upstream-http';
-import { billed, toCount } from '../../kit/video-jobs';
+import { billed, contentRefused, toCount } from '../../kit/video-jobs';
 import { WholeReply } from '../../kit/reply-receiver';
 
 /** Every plan has it. */
 const OUTPUT_FORMAT = 'mp3_44100_128';
+/** The prompt names a musician, quotes lyrics or is harmful: https://elevenlabs.io/docs/cookbooks/music/quickstart */
+const REFUSED_PROMPT = 'bad_prompt';
 
 export class ElevenLabsMusic implements SyncJobAdapter {
   readonly mode = 'sync';
@@ -32,7 +35,7 @@ export class ElevenLabsMusic implements SyncJobAdapter {
 
   async make(spec: JobSpec, call: ProviderCall): Promise<ComposedMusic> {
     const body = JSON.stringify(toMusicBody(asMusic(spec), call.upstreamModel));
-    const { bytes, credits } = await this.compose(body, call).catch(refusal);
+    const { bytes, credits } = await this.compose(body, call).catch(refused);
     return composed(bytes, billed({ units: credits }));
   }
 
@@ -48,6 +51,13 @@ export class ElevenLabsMusic implements SyncJobAdapter {
       });
     });
   }
+}
+
+function refused(error: unknown): never {
+  if (error instanceof ProviderError && error.options.upstream?.code === REFUSED_PROMPT) {
+    throw contentRefused(error.options);
+  }
+  return refusal(error);
 }
 
 function toMusicBody(spec: MusicSpec, model: string): JsonObject {
