@@ -10,11 +10,19 @@ import { ProviderError } from '../../contract/provider-error';
 import { awaitResult, SharedDeadline } from '../../kit/await-result';
 import { aspectRatioOf, imageOfUrl, maskedImage, notImages, pixelsOf, refuseOptions } from '../../kit/image-replies';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
+import { unsupported } from '../../kit/unsupported';
 import { contentFiltered } from '../../kit/upstream-errors';
 import type { NamedEndpoint, RegionalHosts } from './regional-hosts';
 
 /** Of those between 3:7 and 7:3, the ones with a common size. */
 const RATIOS = ['1:1', '4:3', '3:4', '3:2', '2:3', '16:9', '9:16', '21:9', '9:21'];
+/**
+ * Input images, of which there is a field for each: https://docs.bfl.ai/guides/prompting_editing_overview and, for
+ * Kontext, https://docs.bfl.ml/api-reference/models/edit-or-create-an-image-with-flux-kontext-pro.
+ */
+const MAX_INPUTS = 8;
+const MAX_FEW_INPUTS = 4;
+const FEW_INPUTS = /klein|kontext/;
 /** Edits the white area of a mask. */
 const FILL = /^flux-pro-1\.0-fill/;
 const MODERATED: ReadonlySet<unknown> = new Set(['Request Moderated', 'Content Moderated']);
@@ -57,6 +65,10 @@ export function toGeneration(
   if (FILL.test(upstreamModel)) return toFill(request);
   refuseOptions(request, 'quality', 'style', 'mask');
   const { prompt, size, images } = request;
+  const maxInputs = FEW_INPUTS.test(upstreamModel) ? MAX_FEW_INPUTS : MAX_INPUTS;
+  if (images.length > maxInputs) {
+    throw unsupported('input_images', `This model takes at most ${maxInputs} input images.`);
+  }
   const references = images.map(({ bytes }, index) => [
     index === 0 ? 'input_image' : `input_image_${index + 1}`,
     bytes.toString('base64'),

@@ -94,6 +94,20 @@ describe('toGeneration', () => {
     });
   });
 
+  it.each([
+    ['flux-2-pro', 8],
+    ['flux-2-klein-9b', 4],
+    ['flux-kontext-pro', 4],
+  ])('sends %s at most %i input images, and refuses further ones', (upstreamModel, most) => {
+    const call = providerCall({ upstreamModel });
+    const generationOf = (images: number) =>
+      toGeneration(imageRequest({ images: Array.from({ length: images }, () => PNG) }), call);
+    expect(generationOf(most)).toHaveProperty(`input_image_${most}`);
+    expect(() => generationOf(most + 1)).toThrow(
+      expect.objectContaining({ options: expect.objectContaining({ param: 'input_images', phase: 'connect' }) }),
+    );
+  });
+
   it('sends the aspect ratio where there is no other measure', () => {
     const call = providerCall({ quirks: { imageSize: 'aspect_ratio' } });
     expect(toGeneration(imageRequest({ size: '1344x768' }), call)).toMatchObject({ aspect_ratio: '16:9' });
