@@ -248,6 +248,7 @@ describe('a video request', () => {
     ['runway', { firstFrame: FIRST, lastFrame: LAST }, 'end_image_url'],
     ['minimax', { firstFrame: FIRST, aspectRatio: '1:1' }, 'aspect_ratio'],
     ['minimax', { references: Array<ImageFile>(6).fill(REFERENCE) }, 'input_images'],
+    ['ark', { references: Array<ImageFile>(10).fill(REFERENCE) }, 'input_images'],
     ['luma', { durationSeconds: 10, firstFrame: FIRST }, 'duration_seconds'],
     ['kling', { lastFrame: LAST }, 'end_image_url'],
     ['kling', { firstFrame: FIRST, aspectRatio: '1:1' }, 'aspect_ratio'],

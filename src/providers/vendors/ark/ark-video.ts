@@ -21,6 +21,9 @@ import {
   VideoJobs,
 } from '../../kit/video-jobs';
 
+/** Of Seedance 2.0, the only model with references: https://replicate.com/bytedance/seedance-2.0 */
+const MAX_REFERENCES = 9;
+
 /**
  * Seedance at ByteDance Ark, also called ModelArk (https://docs.byteplus.com/en/docs/ModelArk/1520757). A task can be
  * canceled while it is queued; the same request deletes a finished one.
@@ -69,6 +72,9 @@ function toArkRequest(spec: VideoSpec, { upstreamModel: model, callbackUrl }: Su
   }
   if (references.length > 0 && firstFrame !== null) {
     throw unsupportedTogether('The model takes either input_images or an image_url.', 'input_images');
+  }
+  if (references.length > MAX_REFERENCES) {
+    throw unsupportedTogether(`The model takes at most ${MAX_REFERENCES} input_images.`, 'input_images');
   }
   return {
     model,
