@@ -1,7 +1,10 @@
 import { schemaValidator } from '../../test/harness/openapi-validator';
+import { chatRequest, providerCall } from '../../test/conformance/provider-call';
+import type { Candidate } from '../inference/inference.types';
 import type { ChatCompletionResult } from '../providers/contract/chat';
 import type { ChatEvent } from '../providers/contract/chat-event';
 import { NO_USAGE } from '../providers/contract/usage';
+import type { ResponseRequestDto } from './dto/response-request.dto';
 import { ResponseFormat } from './response-format';
 
 const isResponse = schemaValidator('Response');
@@ -154,5 +157,31 @@ describe('the echoed settings', () => {
     ['the chosen tool is ignored', [{ type: 'function', name: 'f' }], { type: 'web_search' }],
   ])('contain no tool choice when %s', (_case, tools, choice) => {
     expect(settingsFor({ tools, tool_choice: choice }).tool_choice).toBe('auto');
+  });
+});
+
+describe('a deployment that cannot fetch images', () => {
+  const partsWith = (image_url: string) => [{ type: 'input_image', image_url }];
+
+  it.each([
+    ['the conversation as sent', 'hi', 'respond'],
+    ['images as sent', [{ role: 'user', content: partsWith('data:image/png;base64,AA==') }], 'respond'],
+    ['a chat with what was fetched', [{ role: 'user', content: partsWith('https://a.example/b.png') }], 'complete'],
+    [
+      'a chat with what was fetched for a tool result',
+      [{ type: 'function_call_output', call_id: 'c', output: partsWith('https://a.example/b.png') }],
+      'complete',
+    ],
+  ])('gets %s', async (_name, input, method) => {
+    const called: string[] = [];
+    const adapter = { respond: () => called.push('respond'), complete: () => called.push('complete') };
+    const candidate = {
+      provider: { responses: adapter, chat: adapter },
+      deployment: { dialect: 'openai-responses' },
+      quirks: { inputImageUrls: 'inline' },
+    } as unknown as Candidate;
+    const format = new ResponseFormat({ model: 'v/m', input } as ResponseRequestDto, 'req_1', CLOCK);
+    await format.complete(candidate, chatRequest(), providerCall());
+    expect(called).toEqual([method]);
   });
 });

@@ -18,7 +18,7 @@ import type { ResponseRequestDto } from './dto/response-request.dto';
 import { ResponseEvents } from './response-events';
 import { ResponseObject, withUsage } from './response-object';
 import { type ChatAnswer, endedItems, incompleteReasonOf, toOutput } from './response-output';
-import { toInputItems } from './to-input-items';
+import { haveImageUrls, toInputItems } from './to-input-items';
 
 interface Direct {
   readonly responses: ResponsesProvider;
@@ -83,12 +83,12 @@ export class ResponseFormat implements ChatFormat {
     return this.events.fail(error, requestId);
   }
 
-  /** `null`: the candidate gets a chat, which has the images that are fetched for it. */
+  /** `null`: the candidate gets a chat, which has the images that were fetched for it. */
   private directTo(candidate: Candidate): Direct | null {
     const responses = responsesOf(candidate);
-    if (responses === null || candidate.quirks.inputImageUrls === 'inline') return null;
-    const input = toInputItems(this.body);
-    return input === null ? null : { responses, input };
+    const input = responses === null ? null : toInputItems(this.body);
+    if (responses === null || input === null) return null;
+    return candidate.quirks.inputImageUrls === 'inline' && haveImageUrls(input) ? null : { responses, input };
   }
 
   private nowSeconds(): number {

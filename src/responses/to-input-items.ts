@@ -1,4 +1,5 @@
 import type { InputItem } from '../providers/contract/chat';
+import { isDataUrl } from '../providers/kit/data-url';
 import type { ResponseInputItemDto, ResponseRequestDto } from './dto/response-request.dto';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -33,6 +34,12 @@ export function toInputItems({ instructions, input }: ResponseRequestDto): reado
     if (item !== 'ignored') items.push(item);
   }
   return items;
+}
+
+/** Whether the upstream would have to fetch an image. */
+export function haveImageUrls(items: readonly InputItem[]): boolean {
+  const parts = items.flatMap(({ content, output }) => [content, output]).flat() as readonly (Fields | undefined)[];
+  return parts.some((part) => typeof part?.['image_url'] === 'string' && !isDataUrl(part['image_url']));
 }
 
 function toInputItem(item: ResponseInputItemDto): InputItem | 'ignored' | null {

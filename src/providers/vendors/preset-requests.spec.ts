@@ -314,6 +314,10 @@ describe('the chat requests of presets', () => {
     expect(JSON.parse(upstream.received[0]?.body ?? '')).toEqual({ ...PLAIN, stream: true });
   });
 
+  it.each(['bedrock', 'bedrock-anthropic', 'moonshot'])('%s gets images in place of their addresses', (id) => {
+    expect(configureProvider(id, upstream).quirks.inputImageUrls).toBe('inline');
+  });
+
   it('replaces image addresses for self-hosted servers, or checks that they are public', () => {
     const handling = ['ollama', 'lmstudio', 'vllm', 'llamacpp', 'nvidia', 'openai-compatible'].map((id) => {
       const subject = SUBJECTS.find(({ definition }) => definition.id === id);

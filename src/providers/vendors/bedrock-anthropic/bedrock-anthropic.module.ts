@@ -37,7 +37,8 @@ export class BedrockAnthropicProvider implements ProviderDefinition {
         video: false,
         music: false,
       },
-      quirks: { dropFields: DROPPED },
+      // On Bedrock images are base64 only: https://platform.claude.com/docs/en/build-with-claude/vision
+      quirks: { inputImageUrls: 'inline', dropFields: DROPPED },
       chat: new AnthropicMessages(() => http),
       drain: () => http.drain(),
       close: () => http.close(),

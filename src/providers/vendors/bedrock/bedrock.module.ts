@@ -19,6 +19,8 @@ export class BedrockProvider extends OpenAiFormatProvider {
         streamUsage: 'include_usage',
         // https://github.com/ren8k/aws-gpt-oss-samples
         reasoningTag: 'reasoning',
+        // https://github.com/aws-samples/sample-apj-sup-sa/pull/214
+        inputImageUrls: 'inline',
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
     });

@@ -22,6 +22,8 @@ export class MoonshotProvider extends OpenAiFormatProvider {
         reasoningReplay: true,
         // https://github.com/BerriAI/litellm/blob/main/litellm/llms/moonshot/chat/transformation.py
         joinTextParts: true,
+        // "URL-formatted images: Not supported": https://platform.kimi.ai/docs/guide/use-kimi-vision-model
+        inputImageUrls: 'inline',
         // Kimi models have fixed sampling parameters and refuse others
         // (https://github.com/QuantumNous/new-api/issues/5372). A cache of one hour is written at twice the price of
         // the input, which the catalogue does not have
