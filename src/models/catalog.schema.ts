@@ -149,6 +149,7 @@ const quirks = z.strictObject({
   jsonSchemas: z.boolean().optional(),
   shortToolCallIds: z.boolean().optional(),
   oneSystemMessage: z.boolean().optional(),
+  strictRoles: z.boolean().optional(),
   reasoningEfforts: z.record(label, label).optional(),
   fixedEfforts: z.boolean().optional(),
   minTemperature: z.number().min(0).max(2).optional(),

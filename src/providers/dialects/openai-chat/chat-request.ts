@@ -1,10 +1,10 @@
-import { type ChatRequest, SAMPLING_FIELDS, STANDARD_SERVICE_TIERS } from '../../contract/chat';
+import { type ChatMessage, type ChatRequest, SAMPLING_FIELDS, STANDARD_SERVICE_TIERS } from '../../contract/chat';
 import type { DeploymentTraits, ModelFeatures, ProviderCall, Quirks } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
 import { toUpstreamMessages, toUpstreamTools } from './chat-messages';
 import { toLogprobsCount } from './logprobs';
-import { withOneSystemMessage } from './system-messages';
+import { inStrictOrder, withOneSystemMessage } from './system-messages';
 
 /** Set below, or not meant for an upstream. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
@@ -27,8 +27,8 @@ const TOOL_FIELDS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'paral
 export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, stream: boolean): JsonObject {
   checkSupport(request, call);
   const { quirks } = call;
-  const messages = quirks.oneSystemMessage === true ? withOneSystemMessage(request.messages) : request.messages;
-  const body: JsonObject = { model: call.upstreamModel, messages: toUpstreamMessages(messages, quirks) };
+  const messages = toUpstreamMessages(inOrder(request.messages, quirks), quirks);
+  const body: JsonObject = { model: call.upstreamModel, messages };
   for (const field of Object.keys(request)) {
     if (isForwarded(field, request, call)) {
       body[quirks.fieldNames?.[field] ?? field] = toUpstreamValue(field, request[field], call);
@@ -40,6 +40,11 @@ export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, st
   if (quirks.reasoningDetails === true) body['reasoning_split'] = true;
   if (stream) addStreaming(body, quirks);
   return body;
+}
+
+function inOrder(messages: readonly ChatMessage[], { oneSystemMessage, strictRoles }: Quirks): readonly ChatMessage[] {
+  if (oneSystemMessage === true) return withOneSystemMessage(messages);
+  return strictRoles === true ? inStrictOrder(messages) : messages;
 }
 
 function isForwarded(field: string, request: ChatRequest, { quirks, features }: ProviderCall): boolean {

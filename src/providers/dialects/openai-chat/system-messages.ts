@@ -1,6 +1,9 @@
 import type { ChatMessage } from '../../contract/chat';
 import { joinedText } from './chat-messages';
 
+/** Says nothing, but is not empty, which Mistral refuses. */
+const NOTED: ChatMessage = { role: 'assistant', content: 'OK.' };
+
 /**
  * The conversation with one system message, at the beginning: leading instructions are joined, later ones become a user
  * message that marks them.
@@ -12,10 +15,28 @@ export function withOneSystemMessage(messages: readonly ChatMessage[]): readonly
   if (leading.length < 2 && !rest.some(isInstruction)) return messages;
   return [
     ...(leading.length < 2 ? leading : [{ role: 'system', content: leading.map(textOf).join('\n\n') }]),
-    ...rest.map((message) =>
-      isInstruction(message) ? { role: 'user', content: `<system>${textOf(message)}</system>` } : message,
-    ),
+    ...rest.map((message) => (isInstruction(message) ? asMarked(message) : message)),
   ];
+}
+
+/**
+ * The conversation in the order of roles that Mistral requires: behind answers and tool results no instructions, which
+ * become marked user messages, and an answer between results and the next message of the user.
+ */
+export function inStrictOrder(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const ordered: ChatMessage[] = [];
+  for (const message of messages) {
+    const previous = ordered.at(-1)?.role;
+    const isLate = isInstruction(message) && (previous === 'assistant' || previous === 'tool');
+    const next = isLate ? asMarked(message) : message;
+    if (previous === 'tool' && next.role === 'user') ordered.push(NOTED);
+    ordered.push(next);
+  }
+  return ordered;
+}
+
+function asMarked(instruction: ChatMessage): ChatMessage {
+  return { role: 'user', content: `<system>${textOf(instruction)}</system>` };
 }
 
 function isInstruction({ role }: ChatMessage): boolean {

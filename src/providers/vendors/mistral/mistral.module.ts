@@ -27,6 +27,9 @@ export class MistralProvider extends OpenAiFormatProvider {
         rejectFields: ['logprobs', 'top_logprobs', 'logit_bias'],
         fieldNames: { seed: 'random_seed', dimensions: 'output_dimension' },
         acceptMessageFields: [...ESSENTIAL_MESSAGE_FIELDS, 'prefix'],
+        // https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py,
+        // https://github.com/onyx-dot-app/onyx/issues/6458
+        strictRoles: true,
         // https://github.com/langchain-ai/langchain/pull/24668
         shortToolCallIds: true,
         plainEmbeddings: true,
