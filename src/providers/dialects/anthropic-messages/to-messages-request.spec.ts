@@ -7,6 +7,7 @@ import { ProviderError } from '../../contract/provider-error';
 import { toMessagesRequest } from './to-messages-request';
 
 const user = (content: unknown): ChatMessage => ({ role: 'user', content });
+const BEGUN = [user('hi'), { role: 'assistant', content: '{' }];
 const TOOL = { type: 'function', function: { name: 'look_up', parameters: { type: 'object', properties: {} } } };
 const SCHEMA = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
 
@@ -41,10 +42,7 @@ const REFUSED: readonly [string, Partial<ChatRequest>, ModelFeatures?][] = [
   ['inference_geo', { inference_geo: 'us' }],
   ['thinking', { thinking: { type: 'disabled' } }],
   ['response_format', { response_format: { type: 'json_object' } }, { json_object: false }],
-  [
-    'response_format',
-    { response_format: { type: 'json_object' }, messages: [user('hi'), { role: 'assistant', content: '{' }] },
-  ],
+  ['response_format', { response_format: { type: 'json_object' }, messages: BEGUN }],
   [
     'response_format',
     { response_format: { type: 'json_schema', json_schema: { schema: SCHEMA } } },
@@ -91,7 +89,8 @@ const REFUSED: readonly [string, Partial<ChatRequest>, ModelFeatures?][] = [
     'messages[0].content[0].file.file_data',
     { messages: [user([{ type: 'file', file: { file_data: 'data:application/zip;base64,AA' } }])] },
   ],
-  ['messages[1]', { messages: [user('hi'), { role: 'assistant', content: 'The answer is' }] }, { prefill: false }],
+  ['messages[1]', { messages: BEGUN }, { prefill: false }],
+  ['messages[1]', { messages: BEGUN, reasoning_effort: 'low' }, { thinking: 'budget' }],
   ['messages[1].function_call', { messages: [user('hi'), { role: 'assistant', function_call: { name: 'f' } }] }],
   ['messages[1].audio', { messages: [user('hi'), { role: 'assistant', audio: { id: 'audio_1' } }] }],
 ];

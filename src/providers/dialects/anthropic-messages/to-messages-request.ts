@@ -65,6 +65,13 @@ export function toMessagesRequest(request: ChatRequest, traits: Traits): Transla
   const maxTokens = outputLimit(request, maxOutputTokens);
   const forced = isForced(tools.tool_choice);
   const reasoning = toReasoning({ effort: request['reasoning_effort'], forced, maxTokens }, features);
+  // https://platform.claude.com/docs/en/build-with-claude/prompt-engineering/prefill-claudes-response
+  if (isThinking(reasoning) && messages.at(-1)?.role === 'assistant') {
+    throw unsupported(
+      `messages[${request.messages.length - 1}]`,
+      'With reasoning the last message cannot be an answer.',
+    );
+  }
   const body: MessagesRequest = {
     model: upstreamModel,
     max_tokens: maxTokens,
