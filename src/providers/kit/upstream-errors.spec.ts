@@ -209,6 +209,25 @@ describe('mapUpstreamError', () => {
     ]);
   });
 
+  it.each([
+    openAi('invalid_request', 'cyber_policy'),
+    openAi('invalid_request_error', 'bio_policy'),
+    openAi('invalid_request_error', 'misalignment_policy_violation'),
+    openAi(
+      'invalid_request_error',
+      'invalid_prompt',
+      null,
+      'Your prompt was flagged as potentially violating our policy.',
+    ),
+  ])('marks content that OpenAI refuses as an invalid request: %j', (body) => {
+    expect(map(400, body).options.details?.['reason']).toBe('content_filtered');
+  });
+
+  it('does not take a malformed prompt for refused content', () => {
+    const body = openAi('invalid_request_error', 'invalid_prompt', null, 'Invalid Responses API request');
+    expect(map(400, body).options.details?.['reason']).toBeUndefined();
+  });
+
   it('marks content that MiniMax refuses with a number of its own', () => {
     const message = 'video description contains sensitive content (1026)';
     const body = { type: 'error', error: { type: 'unprocessable_entity_error', message, http_code: '422' } };

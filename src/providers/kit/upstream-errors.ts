@@ -43,15 +43,17 @@ const CREDENTIAL =
 /** Several vendors answer 400 to a wrong key. */
 const CREDENTIAL_SENTENCE = /^((incorrect|invalid) api key|api key not valid)\b/i;
 const CONTENT_POLICY =
-  /content_?(against_)?(policy|filter)|moderat(?:ion|ed)|responsible_?ai|safety_violation|data_?inspection/i;
+  /content_?(against_)?(policy|filter)|moderat(?:ion|ed)|responsible_?ai|safety_violation|data_?inspection|\b(?:bio|cyber)_policy\b|policy_violation/i;
 /**
  * DeepSeek's 400 for content has the code of any invalid request
  * (https://github.com/deepseek-ai/awesome-deepseek-integration/issues/13), xAI's 403 that of a key without permission
  * (https://github.com/QuantumNous/new-api/blob/main/service/violation_fee.go). MiniMax's 422 has it as a number at the
  * end only (https://platform.minimax.io/docs/api-reference/video-generation-v2-create), Z.ai's 400 is the code 1301.
+ * OpenAI's `invalid_prompt` is an invalid request by its type, and also the code of malformed ones at OpenRouter
+ * (https://github.com/BeehiveInnovations/pal-mcp-server/issues/178).
  */
 const CONTENT_POLICY_MESSAGE =
-  /^content exists risk\b|\bcontent violates usage guidelines\b|\bunsafe or sensitive content\b|\bSAFETY_CHECK_TYPE|\(102[67]\)$/i;
+  /^content exists risk\b|\bcontent violates usage guidelines\b|\bunsafe or sensitive content\b|\bSAFETY_CHECK_TYPE|\bflagged as potentially violating\b|\(102[67]\)$/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
   /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|invalid_?parameter|context_(length|size)|unsupported_(value|parameter)/i;
