@@ -146,6 +146,7 @@ const quirks = z.strictObject({
   toolParameters: z.literal('required').optional(),
   joinTextParts: z.boolean().optional(),
   forcedTools: z.boolean().optional(),
+  toolChoiceWords: z.boolean().optional(),
   jsonSchemas: z.boolean().optional(),
   shortToolCallIds: z.boolean().optional(),
   oneSystemMessage: z.boolean().optional(),

@@ -103,6 +103,8 @@ export interface Quirks {
   readonly minTemperature?: number;
   /** `false`: it refuses to be forced to call a tool while it reasons, as it does unless `thinking` is disabled. */
   readonly forcedTools?: boolean;
+  /** Of tool choices it takes the words only; a choice that names tools is sent as a word with those tools alone. */
+  readonly toolChoiceWords?: boolean;
   /** `false`: of response formats it has JSON mode only, and refuses schemas. */
   readonly jsonSchemas?: boolean;
   /** Takes `response_format` as a chat has it, instead of `text.format`; for the Responses API (Perplexity). */

@@ -58,11 +58,9 @@ describe('the chat requests of presets', () => {
     ['moonshot', { temperature: 0.2, top_p: 0.9, presence_penalty: 1, frequency_penalty: 1 }, {}],
     ['fireworks', { reasoning_effort: 'minimal' }, { reasoning_effort: 'low' }],
     ['fireworks', { reasoning_effort: 'xhigh' }, { reasoning_effort: 'high' }],
-    [
-      'ollama',
-      { reasoning_effort: 'xhigh', tools, tool_choice: 'required' },
-      { reasoning_effort: 'high', tools, tool_choice: 'required' },
-    ],
+    ['ollama', { reasoning_effort: 'xhigh', tools, tool_choice: 'auto' }, { reasoning_effort: 'high', tools }],
+    ['ollama', { tool_choice: 'none' }, {}],
+    ['lmstudio', { tools, tool_choice: 'none' }, { tools, tool_choice: 'none' }],
     ['cohere', { prediction: {}, user: 'ada', reasoning_effort: 'max' }, { reasoning_effort: 'high' }],
     ['cohere', { reasoning_effort: 'low' }, { reasoning_effort: 'high' }],
     ['cohere', { logprobs: true }, { logprobs: true }],
@@ -142,6 +140,34 @@ describe('the chat requests of presets', () => {
       expect(await sentChat(id, single)).toEqual(PLAIN);
     },
   );
+
+  it.each(['none', 'required'])('Ollama chooses tools itself, so %s is refused', async (word) => {
+    const { chat, quirks } = configureProvider('ollama', upstream);
+    const request = chatRequest({ tools, tool_choice: word });
+    const refusal = chat?.complete(request, providerCall({ quirks })) ?? Promise.reject();
+    expect((await providerErrorOf(refusal)).options.param).toBe('tool_choice');
+    expect(upstream.received).toEqual([]);
+  });
+
+  it.each(['llamacpp', 'lmstudio'])('%s gets a choice that names tools as a word for these tools', async (id) => {
+    const other = { type: 'function', function: { name: 'g', parameters: {} } };
+    const named = { type: 'function', function: { name: 'f' } };
+    const both = [...tools, other];
+    expect(await sentChat(id, { tools: both, tool_choice: named })).toEqual({
+      ...PLAIN,
+      tools,
+      tool_choice: 'required',
+    });
+    upstream.received.length = 0;
+    const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named] } };
+    expect(await sentChat(id, { tools: both, tool_choice: allowed })).toEqual({ ...PLAIN, tools, tool_choice: 'auto' });
+    upstream.received.length = 0;
+    const { chat, quirks } = configureProvider(id, upstream);
+    const unknown = chatRequest({ tools: [other], tool_choice: named });
+    const refusal = chat?.complete(unknown, providerCall({ quirks })) ?? Promise.reject();
+    const { options } = await providerErrorOf(refusal);
+    expect([options.phase, options.param, upstream.received]).toEqual(['connect', 'tool_choice', []]);
+  });
 
   it('DeepSeek is not asked to force a tool call while it thinks, as it does by default', async () => {
     const forced = { tools, tool_choice: { type: 'function', function: { name: 'f' } } };

@@ -5,6 +5,7 @@ import { unsupported } from '../../kit/unsupported';
 import { toUpstreamMessages, toUpstreamTools } from './chat-messages';
 import { toLogprobsCount } from './logprobs';
 import { inStrictOrder, withOneSystemMessage } from './system-messages';
+import { toWordChoice } from './tool-choice';
 
 /** Set below, or not meant for an upstream. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
@@ -24,9 +25,10 @@ const TOOL_FIELDS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'paral
  * The body for the upstream. Pure; the request is not changed.
  * @throws ProviderError `validation_failed` with `param` for features that this model or upstream does not support
  */
-export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, stream: boolean): JsonObject {
-  checkSupport(request, call);
+export function toOpenAiChatRequest(given: ChatRequest, call: ProviderCall, stream: boolean): JsonObject {
+  checkSupport(given, call);
   const { quirks } = call;
+  const request = quirks.toolChoiceWords === true ? withWordChoice(given) : given;
   const messages = toUpstreamMessages(inOrder(request.messages, quirks), quirks);
   const body: JsonObject = { model: call.upstreamModel, messages };
   for (const field of Object.keys(request)) {
@@ -45,6 +47,12 @@ export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, st
 function inOrder(messages: readonly ChatMessage[], { oneSystemMessage, strictRoles }: Quirks): readonly ChatMessage[] {
   if (oneSystemMessage === true) return withOneSystemMessage(messages);
   return strictRoles === true ? inStrictOrder(messages) : messages;
+}
+
+/** @throws ProviderError `validation_failed` for a tool that the request does not have */
+function withWordChoice(request: ChatRequest): ChatRequest {
+  const choice = toWordChoice(request['tools'], request['tool_choice']);
+  return choice === null ? request : { ...request, tools: choice.tools, tool_choice: choice.word };
 }
 
 function isForwarded(field: string, request: ChatRequest, { quirks, features }: ProviderCall): boolean {
@@ -112,6 +120,7 @@ export function checkSupport(request: ChatRequest, { features, quirks }: Deploym
   if (quirks.forcedTools === false && forcesCall(request['tool_choice']) && !hasThinkingDisabled(request)) {
     throw unsupported('tool_choice', 'This model cannot be forced to call a tool while it reasons.');
   }
+  if (quirks.toolChoiceWords === true) withWordChoice(request);
   if (features.logprobs === false && request['logprobs'] === true) throw unsupported('logprobs');
   checkResponseFormat(request['response_format'], features, quirks);
   checkReasoningEffort(request['reasoning_effort'], features);
@@ -134,7 +143,7 @@ export function checkNoRejectedFields(
   }
   if (request['web_search_options'] != null) throw unsupported('web_search_options');
   for (const field of rejectFields) {
-    if (field === 'parallel_tool_calls' && !hasTools(request)) continue;
+    if (TOOL_FIELDS.has(field) && !hasTools(request)) continue;
     if (!isUnused(field, request[field])) throw unsupported(field);
   }
 }

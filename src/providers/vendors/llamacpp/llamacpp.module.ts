@@ -14,6 +14,7 @@ export class LlamaCppProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
+        toolChoiceWords: true,
         // It may fetch images from inside the operator's network.
         inputImageUrls: 'check',
         dropFields: OPENAI_PLATFORM_FIELDS,

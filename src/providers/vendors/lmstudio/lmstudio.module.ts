@@ -14,6 +14,7 @@ export class LmStudioProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
+        toolChoiceWords: true,
         // It must not fetch images from inside the operator's network.
         inputImageUrls: 'inline',
         dropFields: OPENAI_PLATFORM_FIELDS,

@@ -19,7 +19,8 @@ export class OllamaProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_tokens',
         inputImageUrls: 'inline',
         reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
-        rejectFields: ['logit_bias'],
+        // It chooses tools itself: https://github.com/ollama/ollama/issues/17921
+        rejectFields: ['logit_bias', 'tool_choice'],
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
     });
