@@ -56,7 +56,7 @@ const CONTENT_POLICY_MESSAGE =
   /^content exists risk\b|\bcontent violates usage guidelines\b|\bunsafe or sensitive content\b|\bSAFETY_CHECK_TYPE|\bflagged as potentially violating\b|\(102[67]\)$/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
-  /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|invalid_?parameter|context_(length|size)|unsupported_(value|parameter)/i;
+  /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|invalid_?parameter|context_(length|size)|unsupported_(value|parameter)|max_tokens_per_request/i;
 /** Z.ai's numbers for parameters and prompts, beside a sentence (https://docs.z.ai/api-reference/api-code). */
 const CLIENT_FAULT_CODE = /^12(1[0345]|61)$/;
 /** Cohere's errors are sentences: https://github.com/continuedev/continue/issues/3881 */
