@@ -95,6 +95,7 @@ describe('mapUpstreamError', () => {
     [504, '<html>', 'provider_timeout', true, undefined],
     [524, '', 'provider_timeout', true, undefined],
     [500, openAi('server_error', null), 'provider_unavailable', true, undefined],
+    [500, openAi('', null, null, 'input (9 tokens) is too large to process.'), 'validation_failed', false, undefined],
     [400, openAi('max_tokens_per_request', 'max_tokens_per_request'), 'validation_failed', false, undefined],
     [502, '<html>', 'provider_unavailable', true, undefined],
     [503, {}, 'provider_unavailable', true, undefined],

@@ -61,9 +61,11 @@ const CLIENT_FAULT =
 const CLIENT_FAULT_CODE = /^12(1[0345]|61)$/;
 /** Cohere's errors are sentences: https://github.com/continuedev/continue/issues/3881 */
 const CLIENT_FAULT_MESSAGE = /^invalid request: /i;
+/** llama.cpp's 500 for an input that does not fit its batch: https://github.com/ggml-org/llama.cpp/issues/11105 */
+const BATCH_OVERFLOW = /\btoo large to process\b/i;
 /** Matches a code or a message: every vendor words it differently. */
 const CONTEXT_OVERFLOW =
-  /context[_ ](length|size|window)|(maximum|available) context|maximum prompt length|(prompt|input) is too long|prompt exceeds max|input token count|range of input length|model token limit|reduce the length of the messages|too many tokens/i;
+  /too large to process|context[_ ](length|size|window)|(maximum|available) context|maximum prompt length|(prompt|input) is too long|prompt exceeds max|input token count|range of input length|model token limit|reduce the length of the messages|too many tokens/i;
 const UNKNOWN_MODEL =
   /model_not_found|unsupported_model|model_not_available|model_decommissioned|deploymentnotfound|invalid_model/i;
 /** Groq's 400 for what its model wrote: https://github.com/build-with-groq/g1/pull/23 */
@@ -145,6 +147,7 @@ function toProviderError(refusal: Refusal): ProviderError {
       retryAfterSeconds,
     });
   }
+  if (status === 500 && BATCH_OVERFLOW.test(fault.message)) return requestRefused(fault, options);
   if (status >= 500) {
     return new ProviderError('provider_unavailable', 'The provider is unavailable.', {
       ...options,
