@@ -35,6 +35,11 @@ describe('the cost of tokens', () => {
     expect(cost(price, { [tokenClass]: 1_000_000 })).toBe(expected);
   });
 
+  it('charges a long cache write without a rate like a short one, which costs more than plain input', () => {
+    const tokens = { per_1m_micro: { input: 150_000, cache_write_5m: 187_500, output: 600_000 } };
+    expect(cost({ tokens }, { inputCacheWrite1h: 1_000_000 })).toBe(187_500n);
+  });
+
   it('uses the rate of each class that has one', () => {
     const rates = {
       input: 1,

@@ -274,13 +274,13 @@ const TOKEN_CLASSES = [
   'outputAudio',
 ] as const satisfies readonly (keyof TokenUsage)[];
 
-/** A class without a rate costs as much as plain input or output. */
+/** A class without a rate costs as much as plain input or output, a long cache write as much as a short one. */
 function scaleRates(rates: TokenRates): ScaledRates {
   return {
     inputText: scale(rates.input),
     inputCacheRead: scale(rates.cache_read ?? rates.input),
     inputCacheWrite5m: scale(rates.cache_write_5m ?? rates.input),
-    inputCacheWrite1h: scale(rates.cache_write_1h ?? rates.input),
+    inputCacheWrite1h: scale(rates.cache_write_1h ?? rates.cache_write_5m ?? rates.input),
     inputImage: scale(rates.image_in ?? rates.input),
     inputAudio: scale(rates.audio_in ?? rates.input),
     outputText: scale(rates.output),
