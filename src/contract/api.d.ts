@@ -1797,7 +1797,7 @@ export interface components {
          * @description The available values depend on the model. If omitted or `auto`, the same rule as for `size` applies.
          * @enum {string|null}
          */
-        ImageQuality: "standard" | "hd" | "low" | "medium" | "high" | "auto" | null;
+        ImageQuality: "standard" | "hd" | "low" | "medium" | "high" | "xhigh" | "max" | "auto" | null;
         /** @description The available values depend on the model. */
         ImageStyle: string | null;
         /**

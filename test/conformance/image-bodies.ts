@@ -27,7 +27,9 @@ const fields: readonly object[] = [
     'auto',
   ].map((size) => ({ size })),
   ...[0, 1, 10, 11, 1.5, '1', null].map((n) => ({ n })),
-  ...['standard', 'hd', 'low', 'medium', 'high', 'auto', 'xhigh', 'HD', '', null].map((quality) => ({ quality })),
+  ...['standard', 'hd', 'low', 'medium', 'high', 'xhigh', 'max', 'auto', 'ultra', 'HD', '', null].map((quality) => ({
+    quality,
+  })),
   ...['url', 'b64_json', 'b64', null].map((format) => ({ response_format: format })),
   ...['', 'vivid', null, 7].map((style) => ({ style })),
 ];

@@ -21,7 +21,7 @@ import { AreImageSources } from '../../core/media/image-inputs';
 export const MAX_IMAGES = 10;
 const MAX_PROMPT_CHARACTERS = 32_000;
 
-export const IMAGE_QUALITIES = ['standard', 'hd', 'low', 'medium', 'high', 'auto'] as const;
+export const IMAGE_QUALITIES = ['standard', 'hd', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'] as const;
 export const IMAGE_RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 export type ImageResponseFormat = (typeof IMAGE_RESPONSE_FORMATS)[number];
 
