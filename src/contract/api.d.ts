@@ -1811,6 +1811,11 @@ export interface components {
         ImageSource: string;
         ImageSources: components["schemas"]["ImageSource"][] | null;
         /**
+         * @description Not supported. `true` is refused, because a client that waits for events would miss the image.
+         * @enum {boolean|null}
+         */
+        ImageStream: false | null;
+        /**
          * @description Options that the catalogue does not list for the model are refused with 400 `validation_failed` before anything is
          *     held; `details` lists the supported values. Unknown fields are ignored and never forwarded.
          */
@@ -1826,6 +1831,7 @@ export interface components {
             input_images?: components["schemas"]["ImageSources"];
             /** @description ID of the end user. */
             user?: string | null;
+            stream?: components["schemas"]["ImageStream"];
             routing?: components["schemas"]["Routing"];
         } & {
             [key: string]: unknown;
@@ -1881,6 +1887,11 @@ export interface components {
             /** @description ID of the end user. */
             user?: string;
             /**
+             * @description Not supported; `true` is refused.
+             * @enum {string}
+             */
+            stream?: "false";
+            /**
              * @description The routing object as JSON text, or one form field per property, as official clients send it: `routing[only][]`,
              *     `routing[max_price][prompt]`.
              */
@@ -1899,6 +1910,7 @@ export interface components {
             input_images: components["schemas"]["ImageSource"][];
             /** @description ID of the end user. */
             user?: string | null;
+            stream?: components["schemas"]["ImageStream"];
             routing?: components["schemas"]["Routing"];
         } & {
             [key: string]: unknown;
@@ -2974,6 +2986,7 @@ export type ImageStyle = components['schemas']['ImageStyle'];
 export type ImageResponseFormat = components['schemas']['ImageResponseFormat'];
 export type ImageSource = components['schemas']['ImageSource'];
 export type ImageSources = components['schemas']['ImageSources'];
+export type ImageStream = components['schemas']['ImageStream'];
 export type ImageRequest = components['schemas']['ImageRequest'];
 export type ImageByUrl = components['schemas']['ImageByUrl'];
 export type ImageInline = components['schemas']['ImageInline'];

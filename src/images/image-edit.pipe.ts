@@ -12,7 +12,11 @@ export type ImageEdit =
 
 /** Validates edits sent as a form or as JSON. */
 export class ValidImageEdit implements PipeTransform<unknown, ImageEdit> {
-  private readonly form = new ValidForm(ImageFieldsDto, { n: 'number', routing: ROUTING_FIELD_KINDS });
+  private readonly form = new ValidForm(ImageFieldsDto, {
+    n: 'number',
+    stream: 'boolean',
+    routing: ROUTING_FIELD_KINDS,
+  });
   private readonly json = new ValidBody(ImageEditRequestDto);
 
   transform(body: unknown): ImageEdit {

@@ -31,6 +31,7 @@ const fields: readonly object[] = [
     quality,
   })),
   ...['url', 'b64_json', 'b64', null].map((format) => ({ response_format: format })),
+  ...[true, false, null, 'false', 0].map((stream) => ({ stream })),
   ...['', 'vivid', null, 7].map((style) => ({ style })),
 ];
 

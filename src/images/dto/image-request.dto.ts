@@ -1,6 +1,7 @@
 import {
   ArrayMaxSize,
   ArrayNotEmpty,
+  Equals,
   IsArray,
   IsIn,
   IsInt,
@@ -63,6 +64,10 @@ export class ImageFieldsDto {
   @IsOptional()
   @IsString()
   user?: string | null;
+
+  @IsOptional()
+  @Equals(false, { message: 'images are not streamed: $property must be false' })
+  stream?: false | null;
 
   @IsOptional()
   @NestedObject(RoutingDto, { closed: true })

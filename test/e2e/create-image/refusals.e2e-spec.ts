@@ -39,6 +39,7 @@ describe('400 validation_failed names the field', () => {
     ['eleven input images', { input_images: Array(11).fill(PNG) }, 'input_images'],
     ['an input image over http', { input_images: ['http://files.example/a.png'] }, 'input_images[0]'],
     ['an invalid input image', { input_images: [PNG, Buffer.alloc(99).toString('base64')] }, 'input_images[1]'],
+    ['a stream of events', { stream: true }, 'stream'],
     ['a model of another kind', { model: 'mock/chat-1' }, 'model'],
     ['an unknown key in routing', { routing: { host: 'example.com' } }, 'routing.host'],
   ])('%s', async (_case, body, param) => {
