@@ -59,7 +59,8 @@ describe('the chat requests of presets', () => {
     ['fireworks', { reasoning_effort: 'minimal' }, { reasoning_effort: 'low' }],
     ['fireworks', { reasoning_effort: 'xhigh' }, { reasoning_effort: 'high' }],
     ['ollama', { reasoning_effort: 'xhigh', tools, tool_choice: 'auto' }, { reasoning_effort: 'high', tools }],
-    ['ollama', { tool_choice: 'none' }, {}],
+    ['ollama', { tools, tool_choice: 'none' }, {}],
+    ['zai', { tools, tool_choice: 'none', parallel_tool_calls: false }, {}],
     ['lmstudio', { tools, tool_choice: 'none' }, { tools, tool_choice: 'none' }],
     ['cohere', { prediction: {}, user: 'ada', reasoning_effort: 'max' }, { reasoning_effort: 'high' }],
     ['cohere', { reasoning_effort: 'low' }, { reasoning_effort: 'high' }],
@@ -120,10 +121,12 @@ describe('the chat requests of presets', () => {
     ['cohere', 'top_logprobs', 2],
     ['deepseek', 'response_format', { type: 'json_schema', json_schema: { name: 'n', schema: {} } }],
     ['zai', 'tool_choice', 'required'],
+    ['ollama', 'tool_choice', 'required'],
     ['qwen', 'enable_search', true],
   ])('%s refuses %s instead of ignoring it', async (id, field, value) => {
     const { chat, quirks } = configureProvider(id, upstream);
-    const refusal = chat?.complete(chatRequest({ [field]: value }), providerCall({ quirks })) ?? Promise.reject();
+    const request = chatRequest({ ...(field === 'tool_choice' && { tools }), [field]: value });
+    const refusal = chat?.complete(request, providerCall({ quirks })) ?? Promise.reject();
     const { code, options } = await providerErrorOf(refusal);
     expect([code, options.phase, options.param]).toEqual(['validation_failed', 'connect', field]);
     expect(upstream.received).toEqual([]);
@@ -140,14 +143,6 @@ describe('the chat requests of presets', () => {
       expect(await sentChat(id, single)).toEqual(PLAIN);
     },
   );
-
-  it.each(['none', 'required'])('Ollama chooses tools itself, so %s is refused', async (word) => {
-    const { chat, quirks } = configureProvider('ollama', upstream);
-    const request = chatRequest({ tools, tool_choice: word });
-    const refusal = chat?.complete(request, providerCall({ quirks })) ?? Promise.reject();
-    expect((await providerErrorOf(refusal)).options.param).toBe('tool_choice');
-    expect(upstream.received).toEqual([]);
-  });
 
   it.each(['llamacpp', 'lmstudio'])('%s gets a choice that names tools as a word for these tools', async (id) => {
     const other = { type: 'function', function: { name: 'g', parameters: {} } };

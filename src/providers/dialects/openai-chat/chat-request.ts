@@ -61,13 +61,18 @@ function isForwarded(field: string, request: ChatRequest, { quirks, features }: 
   if (features.sampling === false && SAMPLING_FIELDS.has(field)) return false;
   if (quirks.logprobLists === true && (field === 'logprobs' || field === 'top_logprobs')) return false;
   // Upstreams refuse an empty list, and options for tools without any: https://github.com/Upsonic/Upsonic/issues/323
-  if (TOOL_FIELDS.has(field) && !hasTools(request)) return false;
+  if (TOOL_FIELDS.has(field) && !hasTools(request, quirks)) return false;
   // The model never makes parallel calls, so both values of the field are satisfied.
   if (field === 'parallel_tool_calls' && features.parallel_tools === false) return false;
   return accepts(field, quirks);
 }
 
-function hasTools({ tools }: Readonly<Record<string, unknown>>): boolean {
+/** Whether the upstream gets tools. One that chooses among them itself gets none where the client wants no call. */
+function hasTools(
+  { tools, tool_choice: choice }: Readonly<Record<string, unknown>>,
+  { rejectFields }: Pick<Quirks, 'rejectFields'>,
+): boolean {
+  if (choice === 'none' && rejectFields?.includes('tool_choice') === true) return false;
   return Array.isArray(tools) && tools.length > 0;
 }
 
@@ -113,8 +118,8 @@ function addStreaming(body: JsonObject, { streamUsage, includeObfuscation }: Qui
  */
 export function checkSupport(request: ChatRequest, { features, quirks }: DeploymentTraits): void {
   checkNoRejectedFields(request, quirks);
-  if (features.tools === false && hasTools(request)) throw unsupported('tools');
-  if (!hasTools(request) && forcesCall(request['tool_choice'])) {
+  if (features.tools === false && hasTools(request, quirks)) throw unsupported('tools');
+  if (!hasTools(request, quirks) && forcesCall(request['tool_choice'])) {
     throw unsupported('tool_choice', 'tool_choice requires a tool call, but the request has no tools.');
   }
   if (quirks.forcedTools === false && forcesCall(request['tool_choice']) && !hasThinkingDisabled(request)) {
@@ -135,15 +140,15 @@ export function checkSupport(request: ChatRequest, { features, quirks }: Deploym
  */
 export function checkNoRejectedFields(
   request: Readonly<Record<string, unknown>>,
-  { rejectFields = [] }: Pick<Quirks, 'rejectFields'>,
+  quirks: Pick<Quirks, 'rejectFields'>,
 ): void {
   const { service_tier: tier } = request;
   if (tier != null && !STANDARD_SERVICE_TIERS.has(tier)) {
     throw unsupported('service_tier', 'Only the standard service_tier is offered: auto or default.');
   }
   if (request['web_search_options'] != null) throw unsupported('web_search_options');
-  for (const field of rejectFields) {
-    if (TOOL_FIELDS.has(field) && !hasTools(request)) continue;
+  for (const field of quirks.rejectFields ?? []) {
+    if (TOOL_FIELDS.has(field) && !hasTools(request, quirks)) continue;
     if (!isUnused(field, request[field])) throw unsupported(field);
   }
 }
