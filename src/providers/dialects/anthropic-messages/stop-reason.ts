@@ -1,6 +1,6 @@
 import type { FinishReason } from '../../contract/chat-event';
 import { isJsonObject } from '../../kit/json';
-import { toSafeText } from '../../kit/upstream-errors';
+import { toSafeText } from '../../kit/safe-text';
 
 /** https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons; reasons not listed count as `stop`. */
 const REASONS: ReadonlyMap<unknown, FinishReason> = new Map([

@@ -24,7 +24,7 @@ import {
   toSegments,
   withTimestamps,
 } from '../../kit/transcripts';
-import { toSafeText } from '../../kit/upstream-errors';
+import { toSafeText } from '../../kit/safe-text';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 
 const MILLISECONDS = 1_000;
