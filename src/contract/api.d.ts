@@ -579,6 +579,7 @@ export interface components {
             sizes?: string[];
             qualities?: string[];
             styles?: string[];
+            backgrounds?: string[];
             /** @description Seconds. */
             durations?: number[] | {
                 min: number;
@@ -1801,6 +1802,17 @@ export interface components {
         /** @description The available values depend on the model. */
         ImageStyle: string | null;
         /**
+         * @description File format of the images. If omitted, the model chooses. The available values depend on the model.
+         * @enum {string|null}
+         */
+        ImageOutputFormat: "png" | "jpeg" | "webp" | null;
+        /**
+         * @description If omitted or `auto`, the model chooses. The available values depend on the model. JPEG images cannot be
+         *     `transparent`.
+         * @enum {string|null}
+         */
+        ImageBackground: "transparent" | "opaque" | "auto" | null;
+        /**
          * @description `url`: a signed URL, valid for about an hour, if the operator has object storage; otherwise the provider's URL, or
          *     501 `not_configured` if the provider returns none. `b64_json`: the image as base64.
          * @default url
@@ -1826,6 +1838,8 @@ export interface components {
             size?: components["schemas"]["ImageSize"];
             quality?: components["schemas"]["ImageQuality"];
             style?: components["schemas"]["ImageStyle"];
+            output_format?: components["schemas"]["ImageOutputFormat"];
+            background?: components["schemas"]["ImageBackground"];
             response_format?: components["schemas"]["ImageResponseFormat"];
             /** @description Source or reference images, for models that support them. */
             input_images?: components["schemas"]["ImageSources"];
@@ -1883,6 +1897,8 @@ export interface components {
             size?: components["schemas"]["ImageSize"];
             quality?: components["schemas"]["ImageQuality"];
             style?: components["schemas"]["ImageStyle"];
+            output_format?: components["schemas"]["ImageOutputFormat"];
+            background?: components["schemas"]["ImageBackground"];
             response_format?: components["schemas"]["ImageResponseFormat"];
             /** @description ID of the end user. */
             user?: string;
@@ -1905,6 +1921,8 @@ export interface components {
             size?: components["schemas"]["ImageSize"];
             quality?: components["schemas"]["ImageQuality"];
             style?: components["schemas"]["ImageStyle"];
+            output_format?: components["schemas"]["ImageOutputFormat"];
+            background?: components["schemas"]["ImageBackground"];
             response_format?: components["schemas"]["ImageResponseFormat"];
             /** @description Images to edit. */
             input_images: components["schemas"]["ImageSource"][];
@@ -2983,6 +3001,8 @@ export type ImageCount = components['schemas']['ImageCount'];
 export type ImageSize = components['schemas']['ImageSize'];
 export type ImageQuality = components['schemas']['ImageQuality'];
 export type ImageStyle = components['schemas']['ImageStyle'];
+export type ImageOutputFormat = components['schemas']['ImageOutputFormat'];
+export type ImageBackground = components['schemas']['ImageBackground'];
 export type ImageResponseFormat = components['schemas']['ImageResponseFormat'];
 export type ImageSource = components['schemas']['ImageSource'];
 export type ImageSources = components['schemas']['ImageSources'];

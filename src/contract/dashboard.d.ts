@@ -3328,6 +3328,7 @@ export interface components {
             sizes?: string[];
             qualities?: string[];
             styles?: string[];
+            backgrounds?: string[];
             /** @description Seconds. */
             durations?: number[] | {
                 min: number;

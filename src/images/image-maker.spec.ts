@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { tinyPng } from '../../test/conformance/media-answers';
+import { providerErrorOf } from '../../test/conformance/provider-call';
 import { compilePrice } from '../billing/pricing/price';
 import type { Candidate } from '../inference/inference.types';
 import type { ArtifactLimits, OutboundClient } from '../core/outbound/outbound-client';
@@ -9,6 +10,7 @@ import type { Price } from '../models/catalog-model';
 import type { GeneratedImage, ImageRequest, ImageResult } from '../providers/contract/images';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import { ProviderError } from '../providers/contract/provider-error';
+import type { RequestMapping } from '../providers/contract/request-mapping';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 import { ImageMaker, type MadeImages } from './image-maker';
 
@@ -27,6 +29,8 @@ const REQUEST: ImageRequest = {
   size: null,
   quality: null,
   style: null,
+  format: null,
+  background: null,
   user: null,
   images: [],
   mask: null,
@@ -35,10 +39,11 @@ const REQUEST: ImageRequest = {
 const image = (bytes: Buffer = PNG): GeneratedImage => ({ bytes, revisedPrompt: null });
 const at = (url: string): GeneratedImage => ({ url, revisedPrompt: null });
 
-interface Scene {
+interface Scene extends Partial<Pick<Candidate, 'quirks'>> {
   /** The result of each call, in order. */
   readonly results: readonly (ImageResult | Error)[];
   readonly imagesPerCall?: number;
+  readonly mapping?: RequestMapping;
   readonly isByTokens?: boolean;
   readonly request?: Partial<ImageRequest>;
 }
@@ -50,6 +55,8 @@ const PER_IMAGE: Price = { image: { rows: [{ per_image_micro: 1 }] }, unit: { pe
 async function make({
   results,
   imagesPerCall,
+  quirks,
+  mapping,
   isByTokens = false,
   request,
 }: Scene): Promise<MadeImages & { readonly counts: readonly number[] }> {
@@ -70,7 +77,8 @@ async function make({
   const provider = { id: 'fake', images: { generate } };
   const candidate = {
     provider,
-    quirks: { imagesPerCall },
+    quirks: { imagesPerCall, ...quirks },
+    deployment: { mapping },
     price: compilePrice(isByTokens ? BY_TOKENS : PER_IMAGE),
   } as unknown as Candidate;
   const call = { requestId: 'req_1', publicModel: 'v/images' } as ProviderCall;
@@ -89,6 +97,28 @@ describe('ImageMaker calls', () => {
   ])('splits %d images at %s images per call into %j', async (count, imagesPerCall, expected) => {
     const results = Array.from({ length: 10 }, () => ({ images: [image()], usage: null }));
     expect((await make({ results, imagesPerCall, request: { count } })).counts).toEqual(expected);
+  });
+});
+
+describe('a choice of format or background', () => {
+  const results = [{ images: [image()], usage: null }];
+  const mapping = { map: { format: 'output_format' }, output: {} };
+
+  it.each<[string, Partial<Scene>]>([
+    ['a deployment that takes both', { quirks: { imageOutput: true }, request: { background: 'opaque' } }],
+    ['a deployment with a mapping of formats', { mapping, request: { format: 'webp' } }],
+    ['a deployment without either, when neither is asked for', {}],
+  ])('is sent to %s', async (_what, scene) => {
+    expect((await make({ results, ...scene })).images).toHaveLength(1);
+  });
+
+  it.each<[string, Partial<Scene>]>([
+    ['output_format', { request: { format: 'webp' } }],
+    ['output_format', { mapping: { map: {}, output: {} }, request: { format: 'webp' } }],
+    ['background', { mapping, request: { background: 'opaque' } }],
+  ])('is refused before the call where the deployment has none: %s', async (param, scene) => {
+    const refusal = await providerErrorOf(make({ results, ...scene }));
+    expect([refusal.code, refusal.options]).toMatchObject(['validation_failed', { param, phase: 'connect' }]);
   });
 });
 

@@ -10,6 +10,7 @@ import { OutboundClient } from '../core/outbound/outbound-client';
 import type { GeneratedImage, ImageFile, ImageRequest, ImagesProvider } from '../providers/contract/images';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import { ProviderError } from '../providers/contract/provider-error';
+import { unsupported } from '../providers/kit/unsupported';
 import { addUsage, NO_USAGE, tokensOf, type UsageVector, withoutVendorBill } from '../providers/contract/usage';
 import { callsFor } from './image-order';
 
@@ -38,9 +39,10 @@ export interface MadeImages extends MeteredResult {
 export class ImageMaker {
   constructor(private readonly outbound: OutboundClient) {}
 
-  /** @throws ProviderError when no image was made. */
+  /** @throws ProviderError when no image was made, and for options that the deployment does not have. */
   async make(request: ImageRequest, candidate: Candidate, call: ProviderCall): Promise<MadeImages> {
     const provider = imagesOf(candidate);
+    assertChoices(request, candidate);
     const parts = await callTogether(
       call,
       distribute(request.count, callsFor(request.count, candidate)).map(
@@ -121,6 +123,12 @@ function imagesOf({ provider }: Candidate): ImagesProvider {
   const { images } = provider;
   if (images === undefined) throw new GatewayError('no_provider_available', `${provider.id} does not serve images.`);
   return images;
+}
+
+function assertChoices({ format, background }: ImageRequest, { quirks, deployment: { mapping } }: Candidate): void {
+  if (quirks.imageOutput === true) return;
+  if (format !== null && mapping?.map.format === undefined) throw unsupported('output_format');
+  if (background !== null) throw unsupported('background');
 }
 
 /** Distributes the images over the calls as evenly as possible. */

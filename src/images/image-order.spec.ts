@@ -10,6 +10,8 @@ const ORDER: ImageOrder = {
   size: null,
   quality: null,
   style: null,
+  format: null,
+  background: null,
   user: null,
   responseFormat: 'url',
   isEdit: false,
@@ -39,20 +41,31 @@ function refusalOf(order: Partial<ImageOrder>, model: CatalogModel): [string | u
 }
 
 describe('values listed in the catalogue', () => {
-  const model = modelOf({ media: { sizes: ['1x1'], qualities: ['hd'], styles: ['vivid'], max_images: 3 } });
+  const listed = { sizes: ['1x1'], qualities: ['hd'], styles: ['vivid'], formats: ['png'], backgrounds: ['opaque'] };
+  const model = modelOf({ media: { ...listed, max_images: 3 } });
 
   it.each<[string, Partial<ImageOrder>, string, object]>([
     ['size', { size: '2x2' }, 'size', { supported: ['1x1'] }],
     ['quality', { quality: 'low' }, 'quality', { supported: ['hd'] }],
     ['style', { style: 'natural' }, 'style', { supported: ['vivid'] }],
+    ['format', { format: 'webp' }, 'output_format', { supported: ['png'] }],
+    ['background', { background: 'transparent' }, 'background', { supported: ['opaque'] }],
     ['number', { count: 4 }, 'n', { maximum: 3 }],
   ])('refuses an unlisted %s', (_what, order, param, details) => {
     expect(refusalOf(order, model)).toEqual([param, details]);
   });
 
   it('accepts listed values and unspecified ones', () => {
-    expect(refusalOf({ size: '1x1', quality: 'hd', style: 'vivid', count: 3 }, model)).toBeNull();
+    const order = { size: '1x1', quality: 'hd', style: 'vivid', format: 'png', background: 'opaque', count: 3 };
+    expect(refusalOf(order, model)).toBeNull();
     expect(refusalOf({}, model)).toBeNull();
+  });
+
+  it('refuses JPEG images with a transparent background, which they cannot have', () => {
+    const any = modelOf({});
+    expect(refusalOf({ format: 'jpeg', background: 'transparent' }, any)).toEqual(['background', undefined]);
+    expect(refusalOf({ format: 'jpeg', background: 'opaque' }, any)).toBeNull();
+    expect(refusalOf({ format: 'webp', background: 'transparent' }, any)).toBeNull();
   });
 
   it('accepts any value when the catalogue lists none', () => {

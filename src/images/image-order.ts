@@ -15,6 +15,8 @@ export interface ImageOrder {
   readonly size: string | null;
   readonly quality: string | null;
   readonly style: string | null;
+  readonly format: string | null;
+  readonly background: string | null;
   readonly user: string | null;
   readonly responseFormat: ImageResponseFormat;
   /** An edit, as opposed to a generation with reference images. */
@@ -40,6 +42,8 @@ export function toImageOrder(body: ImageFieldsDto, images: OrderImages & Pick<Im
     size: unlessAuto(body.size),
     quality: unlessAuto(body.quality),
     style: body.style ?? null,
+    format: body.output_format ?? null,
+    background: unlessAuto(body.background),
     user: body.user ?? null,
     responseFormat: body.response_format ?? 'url',
     ...images,
@@ -73,19 +77,27 @@ function findMismatch(order: ImageOrder, model: CatalogModel): Mismatch | null {
     notListed('size', order.size, media?.sizes, model) ??
     notListed('quality', order.quality, media?.qualities, model) ??
     notListed('style', order.style, media?.styles, model) ??
+    notListed('output_format', order.format, media?.formats, model) ??
+    notListed('background', order.background, media?.backgrounds, model) ??
+    transparentJpeg(order) ??
     tooMany(order, model) ??
     notEditing(order, model)
   );
 }
 
 function notListed(
-  param: 'size' | 'quality' | 'style',
+  param: 'size' | 'quality' | 'style' | 'output_format' | 'background',
   value: string | null,
   supported: readonly string[] | undefined,
   { id }: CatalogModel,
 ): Mismatch | null {
   if (value === null || supported === undefined || supported.includes(value)) return null;
   return { param, message: `${id} does not support this ${param}.`, details: { supported } };
+}
+
+function transparentJpeg({ format, background }: ImageOrder): Mismatch | null {
+  if (format !== 'jpeg' || background !== 'transparent') return null;
+  return { param: 'background', message: 'JPEG images cannot have a transparent background.' };
 }
 
 function tooMany({ count }: ImageOrder, { id, media }: CatalogModel): Mismatch | null {

@@ -112,6 +112,7 @@ export interface MediaSupport {
   readonly sizes?: readonly string[];
   readonly qualities?: readonly string[];
   readonly styles?: readonly string[];
+  readonly backgrounds?: readonly string[];
   readonly durations?: readonly number[] | { readonly min: number; readonly max: number; readonly step?: number };
   readonly resolutions?: readonly string[];
   readonly aspect_ratios?: readonly string[];

@@ -137,6 +137,7 @@ const quirks = z.strictObject({
   dropFields: z.array(label).optional(),
   imageSize: z.enum(['width_height', 'aspect_ratio']).optional(),
   imageEdits: z.enum(['json', 'none']).optional(),
+  imageOutput: z.boolean().optional(),
   maskColor: z.enum(['black', 'white']).optional(),
   rejectFields: z.array(label).optional(),
   acceptFields: z.array(label).optional(),
@@ -263,6 +264,7 @@ const media = z.strictObject({
   sizes: labels,
   qualities: labels,
   styles: labels,
+  backgrounds: labels,
   durations: z
     .union([z.array(positive).min(1), z.strictObject({ min: positive, max: positive, step: positive.optional() })])
     .optional(),

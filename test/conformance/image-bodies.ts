@@ -30,6 +30,8 @@ const fields: readonly object[] = [
   ...['standard', 'hd', 'low', 'medium', 'high', 'xhigh', 'max', 'auto', 'ultra', 'HD', '', null].map((quality) => ({
     quality,
   })),
+  ...['png', 'jpeg', 'webp', 'gif', 'PNG', null].map((format) => ({ output_format: format })),
+  ...['transparent', 'opaque', 'auto', 'none', null].map((background) => ({ background })),
   ...['url', 'b64_json', 'b64', null].map((format) => ({ response_format: format })),
   ...[true, false, null, 'false', 0].map((stream) => ({ stream })),
   ...['', 'vivid', null, 7].map((style) => ({ style })),

@@ -10,6 +10,8 @@ export function imageRequest(overrides: Partial<ImageRequest> = {}): ImageReques
     size: null,
     quality: null,
     style: null,
+    format: null,
+    background: null,
     user: null,
     images: [],
     mask: null,

@@ -23,6 +23,8 @@ export const MAX_IMAGES = 10;
 const MAX_PROMPT_CHARACTERS = 32_000;
 
 export const IMAGE_QUALITIES = ['standard', 'hd', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'] as const;
+const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
+const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
 export const IMAGE_RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 export type ImageResponseFormat = (typeof IMAGE_RESPONSE_FORMATS)[number];
 
@@ -56,6 +58,14 @@ export class ImageFieldsDto {
   @IsOptional()
   @IsString()
   style?: string | null;
+
+  @IsOptional()
+  @IsIn(OUTPUT_FORMATS)
+  output_format?: (typeof OUTPUT_FORMATS)[number] | null;
+
+  @IsOptional()
+  @IsIn(BACKGROUNDS)
+  background?: (typeof BACKGROUNDS)[number] | null;
 
   @IsOptional()
   @IsIn(IMAGE_RESPONSE_FORMATS)

@@ -17,6 +17,10 @@ export interface ImageRequest {
   readonly size: string | null;
   readonly quality: string | null;
   readonly style: string | null;
+  /** `png`, `jpeg` or `webp`; `null`: the model's choice. Set only for deployments that let the client choose. */
+  readonly format: string | null;
+  /** `transparent` or `opaque`; as `format`. */
+  readonly background: string | null;
   readonly user: string | null;
   /** Images to edit or to use as references; empty: the prompt alone. */
   readonly images: readonly ImageFile[];

@@ -61,6 +61,8 @@ export interface Quirks {
   readonly imageSize?: 'width_height' | 'aspect_ratio';
   /** How it takes input images; default: as files of a form. `none`: it does not. */
   readonly imageEdits?: 'json' | 'none';
+  /** It takes `output_format` and `background` of images; default: it does not let the client choose. */
+  readonly imageOutput?: boolean;
   /** It takes masks in black and white, of which it edits the area of this color; default: the transparent area. */
   readonly maskColor?: 'black' | 'white';
   /** The version of the upstream's API, where calls name one; the catalogue's `api_version`. */

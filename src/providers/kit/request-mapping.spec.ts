@@ -1,6 +1,7 @@
+import { imageRequest } from '../../../test/conformance/media-requests';
 import { providerErrorOf } from '../../../test/conformance/provider-call';
 import type { RequestMapping } from '../contract/request-mapping';
-import { toUpstreamInput, urlsAt, valuesAt } from './request-mapping';
+import { toImageInput, toUpstreamInput, urlsAt, valuesAt } from './request-mapping';
 
 const MAPPING: RequestMapping = {
   map: {
@@ -34,6 +35,14 @@ describe("the upstream's input", () => {
       height: 768,
       length_ms: 1_500,
       safety_tolerance: '5',
+    });
+  });
+
+  it('passes the format of images on', () => {
+    const map = { prompt: 'prompt', format: 'output_format' };
+    expect(toImageInput(imageRequest({ format: 'webp' }), { map, output: {} })).toEqual({
+      prompt: 'a lighthouse',
+      output_format: 'webp',
     });
   });
 

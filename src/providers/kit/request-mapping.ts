@@ -44,10 +44,10 @@ export function toJobInput(spec: JobSpec, mapping: RequestMapping): JsonObject {
 
 /** @throws ProviderError `validation_failed` for an option that the upstream does not have */
 export function toImageInput(request: ImageRequest, mapping: RequestMapping): JsonObject {
-  const { prompt, count, size, quality, style, user, images, mask } = request;
+  const { prompt, count, size, quality, style, format, user, images, mask } = request;
   const shown = { input_images: images.length === 0 ? null : images.map(toDataUrl), mask: mask && toDataUrl(mask) };
   const settled = { prompt, user, ...(count === 1 && { n: count }) };
-  return toUpstreamInput(mapping, settled, { size, quality, style, ...(count > 1 && { n: count }), ...shown });
+  return toUpstreamInput(mapping, settled, { size, quality, style, format, ...(count > 1 && { n: count }), ...shown });
 }
 
 /** @throws ProviderError `validation_failed` for an option that the upstream does not have */

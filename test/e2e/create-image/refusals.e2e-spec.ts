@@ -36,6 +36,8 @@ describe('400 validation_failed names the field', () => {
     ['a size of zero', { size: '0x10' }, 'size'],
     ['an unknown quality', { quality: 'best' }, 'quality'],
     ['an unknown format', { response_format: 'png' }, 'response_format'],
+    ['an unknown file format', { output_format: 'gif' }, 'output_format'],
+    ['an unknown background', { background: 'white' }, 'background'],
     ['eleven input images', { input_images: Array(11).fill(PNG) }, 'input_images'],
     ['an input image over http', { input_images: ['http://files.example/a.png'] }, 'input_images[0]'],
     ['an invalid input image', { input_images: [PNG, Buffer.alloc(99).toString('base64')] }, 'input_images[1]'],
@@ -51,6 +53,7 @@ describe('an option that the model does not offer is refused before any hold', (
   it.each<[string, object, string, object | undefined]>([
     ['a size', { model: 'local/listed', size: '64x64' }, 'size', { supported: ['512x512', '256x256'] }],
     ['a quality', { model: 'local/listed', quality: 'low' }, 'quality', { supported: ['hd', 'standard'] }],
+    ['a file format', { model: 'mock/image-1', output_format: 'webp' }, 'output_format', { supported: ['png'] }],
     ['a style', { model: 'local/listed', style: 'natural' }, 'style', { supported: ['vivid'] }],
     ['a number', { model: 'local/plain', n: 3 }, 'n', { maximum: 2 }],
     ['input images', { model: 'local/plain', input_images: [PNG] }, 'input_images', undefined],

@@ -28,7 +28,8 @@ describe('toImageGeneration', () => {
       n: 1,
       response_format: 'b64_json',
     });
-    const full = imageRequest({ count: 3, size: '1024x1024', quality: 'hd', style: 'vivid', user: 'ada' });
+    const chosen = { size: '1024x1024', quality: 'hd', style: 'vivid', format: 'webp', background: 'transparent' };
+    const full = imageRequest({ count: 3, ...chosen, user: 'ada' });
     expect(toImageGeneration(full, providerCall({ quirks: { imageResponseFormat: 'none' } }))).toEqual({
       model: 'upstream-model',
       prompt: 'a lighthouse',
@@ -36,6 +37,8 @@ describe('toImageGeneration', () => {
       size: '1024x1024',
       quality: 'hd',
       style: 'vivid',
+      output_format: 'webp',
+      background: 'transparent',
       user: 'ada',
     });
   });

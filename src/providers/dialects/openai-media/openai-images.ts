@@ -83,7 +83,7 @@ export function toImageEditJson(request: ImageRequest, call: ProviderCall): stri
 
 /** Fields that generations and edits share, without unset ones. */
 function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall): Record<string, string | number> {
-  const { prompt, count, size, quality, style, user } = request;
+  const { prompt, count, size, quality, style, format: outputFormat, background, user } = request;
   const format = responseFormat(request, quirks);
   return {
     model: upstreamModel,
@@ -92,6 +92,8 @@ function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall
     ...(size !== null && toUpstreamSize(size, quirks)),
     ...(quality !== null && { quality }),
     ...(style !== null && { style }),
+    ...(outputFormat !== null && { output_format: outputFormat }),
+    ...(background !== null && { background }),
     ...(user !== null && quirks.dropFields?.includes('user') !== true && { user }),
     ...(format !== null && { response_format: format }),
   };

@@ -21,6 +21,7 @@ export class AzureProvider extends OpenAiFormatProvider {
         // The same models as OpenAI's.
         trustFinishReason: true,
         imageResponseFormat: 'none',
+        imageOutput: true,
       },
     });
   }

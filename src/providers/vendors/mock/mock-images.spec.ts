@@ -16,6 +16,8 @@ function requestFor(prompt: string, fields: Partial<ImageRequest> = {}): ImageRe
     size: SMALL,
     quality: null,
     style: null,
+    format: null,
+    background: null,
     user: null,
     images: [],
     mask: null,

@@ -20,6 +20,7 @@ export class OpenAiCompatibleProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_tokens',
         // Some refuse an unknown format.
         plainEmbeddings: true,
+        imageOutput: true,
         // It may fetch images from inside the operator's network.
         inputImageUrls: 'check',
         dropFields: OPENAI_PLATFORM_FIELDS,

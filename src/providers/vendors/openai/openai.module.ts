@@ -20,6 +20,7 @@ export class OpenAiProvider extends OpenAiFormatProvider {
         trustFinishReason: true,
         // Its image models always send base64 and refuse the field.
         imageResponseFormat: 'none',
+        imageOutput: true,
         // https://developers.openai.com/api/reference/resources/embeddings/methods/create
         embeddingBatch: { inputs: 2_048, tokens: 300_000 },
       },
