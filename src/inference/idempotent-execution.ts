@@ -5,7 +5,7 @@ import { type ResponseBytes, type ResponseRecording, ResponseStore } from '../au
 import { KeyClaimedError, type StoreAnswer } from '../billing/ledger/money.types';
 import type { IdempotencyClaim } from '../core/types/idempotency';
 import { MultipartForm } from '../core/types/multipart-form';
-import { type ClientConnection, requireMemory } from '../core/types/request-context';
+import type { ClientConnection } from '../core/types/request-context';
 import { inStep, type StepFacts } from '../core/types/trace';
 import { ProviderError } from '../providers/contract/provider-error';
 import type { InferenceInput, RenderedAnswer } from './inference.types';
@@ -83,10 +83,14 @@ export class IdempotentExecution {
     claim: IdempotencyClaim,
   ): Promise<RequestReservation | StoredResponse> {
     const { organizationId } = input.principal;
-    const { trace } = input.context;
-    const memory = requireMemory(input.context);
+    const { context } = input;
     const lookUp = (claimLost: boolean) =>
-      inStep(trace, 'idempotency', () => this.idempotency.lookUp(organizationId, claim, memory, claimLost), KEY_FACTS);
+      inStep(
+        context.trace,
+        'idempotency',
+        () => this.idempotency.lookUp(organizationId, claim, context, claimLost),
+        KEY_FACTS,
+      );
     let stored = await lookUp(false);
     for (let attempt = 1; stored === null; attempt++) {
       try {
@@ -99,7 +103,7 @@ export class IdempotentExecution {
       }
     }
     const code = stored.status < 400 ? null : 'internal_error';
-    input.context.isRecorded = true;
+    context.isRecorded = true;
     this.metrics.recordUncharged(input.operation, input.model.id, outcomeOf(stored.status, code), input.streamed);
     return stored;
   }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type Answer, Bytes } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { IdempotencyClaim } from '../core/types/idempotency';
-import { type RequestContext, requireMemory } from '../core/types/request-context';
+import type { RequestContext } from '../core/types/request-context';
 import { inStep } from '../core/types/trace';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { fingerprintJson } from '../auth/idempotency/fingerprint';
@@ -65,7 +65,7 @@ export class JobSubmissionService {
       const known = await inStep(
         context.trace,
         'idempotency',
-        () => this.idempotency.lookUp(organizationId, claim, requireMemory(context)),
+        () => this.idempotency.lookUp(organizationId, claim, context),
         KEY_FACTS,
       );
       return known === null ? this.accept(order, target, claim, references) : { ...known, isReplayed: true };

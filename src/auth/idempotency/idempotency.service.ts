@@ -4,7 +4,12 @@ import { ResponseMemory } from '../../core/http/response-memory';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import type { IdempotencyClaim } from '../../core/types/idempotency';
-import type { RequestMemory } from '../../core/types/request-context';
+import {
+  type ClientConnection,
+  connectionLost,
+  type RequestContext,
+  requireMemory,
+} from '../../core/types/request-context';
 import { withinDatabaseTime } from '../../core/database/in-time';
 
 /** Number of recent samples per operation. */
@@ -44,6 +49,9 @@ export class OperationLatency {
     return Math.min(Math.max(Math.ceil(medianMs / 1000), 1), MAX_GUESS_SECONDS);
   }
 }
+
+/** What a look-up needs of the request that waits for it. */
+type WaitingRequest = Pick<RequestContext, 'memory'> & { readonly connection: Pick<ClientConnection, 'closed'> };
 
 /** A stored response, ready to send. */
 export interface StoredResponse {
@@ -122,16 +130,17 @@ export class IdempotencyService {
 
   /**
    * The stored response of this key; `null` when the key is free, or its owner has died and the key can be taken over.
-   * @param request whose memory a long response takes
+   * @param request whose memory a long response takes, and whose client it is read for
    * @param claimLost the key was just found in use: then a dead owner's key is not free either, until the sweep
    * @throws GatewayError `idempotency_conflict`: with `retry_after` while the first request runs, without when the key
    *   was used for another body or the response was not stored (`details.reason`: `response_not_stored`);
-   * `service_unavailable` when the database does not answer, or the organization is being sent too much already
+   * `service_unavailable` when the database does not answer, or the organization is being sent too much already;
+   * Error when the client has disconnected before its stored response was read
    */
   async lookUp(
     organizationId: string,
     claim: IdempotencyClaim,
-    request: RequestMemory,
+    request: WaitingRequest,
     claimLost = false,
   ): Promise<StoredResponse | null> {
     try {
@@ -149,7 +158,7 @@ export class IdempotencyService {
   private async lookUpStored(
     organizationId: string,
     claim: IdempotencyClaim,
-    request: RequestMemory,
+    request: WaitingRequest,
     claimLost: boolean,
   ): Promise<StoredResponse | null> {
     const record = await this.find(organizationId, claim);
@@ -194,21 +203,29 @@ export class IdempotencyService {
   private readWithinMemory(
     organizationId: string,
     record: RecordRow,
-    request: RequestMemory,
+    request: WaitingRequest,
   ): Promise<Buffer | null> | null {
     if (record.body_bytes === null) return null;
     const bytes = Number(record.body_bytes);
-    const read = (): Promise<Buffer | null> => this.readBody(organizationId, record);
+    const read = (): Promise<Buffer | null> => this.readBody(organizationId, record, request);
     if (bytes <= SMALL_BYTES) return read();
     this.memory.assertRoom(organizationId);
-    return this.memory.during(bytes, organizationId, request, read);
+    return this.memory.during(bytes, organizationId, requireMemory(request), read);
   }
 
-  /** The complete response; `null`: it has just expired. */
-  private async readBody(organizationId: string, record: RecordRow): Promise<Buffer | null> {
+  /**
+   * The complete response; `null`: it has just expired. Nothing is read for a client that has disconnected: replays
+   * pass no limit, so a client that asks and disconnects at once would keep the database busy.
+   */
+  private async readBody(
+    organizationId: string,
+    record: RecordRow,
+    { connection }: WaitingRequest,
+  ): Promise<Buffer | null> {
     const { reservation_id: id, charged_micro: charged } = record;
     const pieces: Buffer[] = [];
     for (let read = 0; ;) {
+      if (connection.closed) throw connectionLost();
       const reading = this.dataSource.query<BodyRow[]>(READ_BODY, [organizationId, id, read]);
       const [row] = await this.answerWithin(READ_TIMEOUT_MS, reading);
       if (row === undefined) return null;

@@ -76,7 +76,7 @@ export function requirePrincipal(context: RequestContext): Principal {
 }
 
 /** The memory claim of a request with a body. */
-export function requireMemory({ memory }: RequestContext): RequestMemory {
+export function requireMemory({ memory }: Pick<RequestContext, 'memory'>): RequestMemory {
   if (memory === null) throw new GatewayError('internal_error', 'The request has no body.');
   return memory;
 }

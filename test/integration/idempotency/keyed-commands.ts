@@ -29,7 +29,10 @@ export function completing(command: FinishCommand, completion = COMPLETION): Fin
 }
 
 /** The memory of a request that is over. */
-export const REQUEST_MEMORY: RequestMemory = { growBy: () => {}, onEnd: (listener) => listener() };
+const MEMORY: RequestMemory = { growBy: () => {}, onEnd: (listener) => listener() };
+
+/** A request whose client is connected. */
+export const REQUEST = { memory: MEMORY, connection: { closed: false } };
 
 export function responseMemory(): ResponseMemory {
   return new ResponseMemory({ http: { maxBufferedBytes: 134_217_728 } as never }, new Metrics());

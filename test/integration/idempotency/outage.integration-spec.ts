@@ -15,7 +15,7 @@ import {
   type Account,
   type MoneyEngine,
 } from '../billing/money-engine';
-import { claimOf, COMPLETION, keyedCommand, recordsOf, REQUEST_MEMORY, responseMemory } from './keyed-commands';
+import { claimOf, COMPLETION, keyedCommand, recordsOf, REQUEST, responseMemory } from './keyed-commands';
 
 let database: TestDatabase;
 let wire: FaultProxy;
@@ -87,7 +87,7 @@ it('a stream that was delivered is charged later, together with its copy', async
   expect(await ended(command.reservationId)).toBe('settled');
   expect(await recordsOf(observer, account)).toMatchObject([{ state: 'completed', charged_micro: '70' }]);
   const service = new IdempotencyService(dataSource, new Metrics(), responseMemory());
-  const replay = await service.lookUp(account.organizationId, claimOf('key'), REQUEST_MEMORY);
+  const replay = await service.lookUp(account.organizationId, claimOf('key'), REQUEST);
   expect(replay?.body.toString()).toBe('{"cost":70}');
 });
 

@@ -21,7 +21,7 @@ import {
   type Account,
   type MoneyEngine,
 } from '../billing/money-engine';
-import { claimOf, COMPLETION, completing, keyedCommand, REQUEST_MEMORY, responseMemory } from './keyed-commands';
+import { claimOf, COMPLETION, completing, keyedCommand, REQUEST, responseMemory } from './keyed-commands';
 
 Logger.overrideLogger(false);
 
@@ -57,7 +57,7 @@ async function answer(key: string, head: ResponseBytes, tail: string | null, sto
   await engine.reservations.finish(completing(settleCommand(command, 42n), { ...COMPLETION, bodyStored }));
   return command.reservationId;
 }
-const lookUp = (key: string) => service().lookUp(account.organizationId, claimOf(key), REQUEST_MEMORY);
+const lookUp = (key: string, request = REQUEST) => service().lookUp(account.organizationId, claimOf(key), request);
 
 /** The stored bytes, and the value of the counter. */
 async function stored(): Promise<{ bodies: number; bytes: number; counted: number }> {
@@ -71,6 +71,23 @@ async function stored(): Promise<{ bodies: number; bytes: number; counted: numbe
 }
 
 describe('a stored answer', () => {
+  it.each([
+    ['before it is read', 0],
+    ['between two pieces of it', 1],
+  ])('is read no further for a client that disconnects %s', async (_moment, pieces) => {
+    await answer('gone', Buffer.alloc(9 * 1_048_576, 'x'), null);
+    const query = jest.spyOn(dataSource, 'query');
+    const readings = () => query.mock.calls.filter(([sql]) => sql.includes('substring(head')).length;
+    const connection = {
+      get closed(): boolean {
+        return readings() === pieces;
+      },
+    };
+    await expect(lookUp('gone', { ...REQUEST, connection })).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(readings()).toBe(pieces);
+    query.mockRestore();
+  });
+
   it('comes back byte for byte, with the charge in its gap', async () => {
     await answer('text', '{"é":', '}\n');
     const found = await lookUp('text');
@@ -265,7 +282,7 @@ it('refuses to guess when the database does not answer', async () => {
     new IdempotencyService(gone, new Metrics(), responseMemory()).lookUp(
       account.organizationId,
       claimOf('key'),
-      REQUEST_MEMORY,
+      REQUEST,
     ),
   ).rejects.toMatchObject({
     code: 'service_unavailable',
