@@ -1,12 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { FairSlots } from '../../core/concurrency/fair-slots';
 import { ResponseMemory } from '../../core/http/response-memory';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import type { IdempotencyClaim } from '../../core/types/idempotency';
 import {
-  type ClientConnection,
   connectionLost,
+  disconnectSignalOf,
   type RequestContext,
   requireMemory,
 } from '../../core/types/request-context';
@@ -51,7 +52,7 @@ export class OperationLatency {
 }
 
 /** What a look-up needs of the request that waits for it. */
-type WaitingRequest = Pick<RequestContext, 'memory'> & { readonly connection: Pick<ClientConnection, 'closed'> };
+type WaitingRequest = Pick<RequestContext, 'memory' | 'connection'>;
 
 /** A stored response, ready to send. */
 export interface StoredResponse {
@@ -115,12 +116,15 @@ const READ_BODY = `
 
 /** The memory of shorter responses is not counted: as many as there are requests at a time take little. */
 const SMALL_BYTES = 65_536;
+/** Longer responses that are read at a time, half of them for one organization: look-ups need connections, too. */
+const LONG_READS = 4;
 
 /** Looks up idempotency keys: a retry gets the stored response, or an error that says why there is none. */
 @Injectable()
 export class IdempotencyService {
   private readonly logger = new Logger(IdempotencyService.name);
   private readonly latency = new OperationLatency();
+  private readonly longReads = new FairSlots(LONG_READS);
 
   constructor(
     private readonly dataSource: DataSource,
@@ -207,10 +211,20 @@ export class IdempotencyService {
   ): Promise<Buffer | null> | null {
     if (record.body_bytes === null) return null;
     const bytes = Number(record.body_bytes);
-    const read = (): Promise<Buffer | null> => this.readBody(organizationId, record, request);
-    if (bytes <= SMALL_BYTES) return read();
+    if (bytes <= SMALL_BYTES) return this.readBody(organizationId, record, request);
     this.memory.assertRoom(organizationId);
-    return this.memory.during(bytes, organizationId, requireMemory(request), read);
+    return this.memory.during(bytes, organizationId, requireMemory(request), () =>
+      this.readLong(organizationId, record, request),
+    );
+  }
+
+  private async readLong(organizationId: string, record: RecordRow, request: WaitingRequest): Promise<Buffer | null> {
+    await this.longReads.enter(organizationId, disconnectSignalOf(request.connection));
+    try {
+      return await this.readBody(organizationId, record, request);
+    } finally {
+      this.longReads.leave(organizationId);
+    }
   }
 
   /**

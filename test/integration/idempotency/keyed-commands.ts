@@ -32,7 +32,7 @@ export function completing(command: FinishCommand, completion = COMPLETION): Fin
 const MEMORY: RequestMemory = { growBy: () => {}, onEnd: (listener) => listener() };
 
 /** A request whose client is connected. */
-export const REQUEST = { memory: MEMORY, connection: { closed: false } };
+export const REQUEST = { memory: MEMORY, connection: { closed: false, onDisconnect: () => {} } };
 
 export function responseMemory(): ResponseMemory {
   return new ResponseMemory({ http: { maxBufferedBytes: 134_217_728 } as never }, new Metrics());

@@ -71,6 +71,24 @@ async function stored(): Promise<{ bodies: number; bytes: number; counted: numbe
 }
 
 describe('a stored answer', () => {
+  it('is read with few connections, however often one organization asks for it', async () => {
+    await answer('long', Buffer.alloc(1_048_576, 'x'), null);
+    const idempotency = service();
+    const ask = dataSource.query.bind(dataSource);
+    let reading = 0;
+    let most = 0;
+    const query = jest.spyOn(dataSource, 'query').mockImplementation(async (...asking) => {
+      if (!asking[0].includes('substring(head')) return ask(...asking);
+      most = Math.max(most, ++reading);
+      return ask(...asking).finally(() => reading--);
+    });
+    const asked = Array.from({ length: 8 }, () => idempotency.lookUp(account.organizationId, claimOf('long'), REQUEST));
+    const replays = await Promise.all(asked);
+    query.mockRestore();
+    expect(replays.map((replay) => replay?.body.length)).toEqual(Array(8).fill(1_048_576));
+    expect(most).toBe(2);
+  });
+
   it.each([
     ['before it is read', 0],
     ['between two pieces of it', 1],
@@ -79,6 +97,7 @@ describe('a stored answer', () => {
     const query = jest.spyOn(dataSource, 'query');
     const readings = () => query.mock.calls.filter(([sql]) => sql.includes('substring(head')).length;
     const connection = {
+      ...REQUEST.connection,
       get closed(): boolean {
         return readings() === pieces;
       },
