@@ -1480,6 +1480,10 @@ export interface components {
             metadata?: components["schemas"]["Metadata"];
             /** @description ID of the end user. */
             user?: string | null;
+            /** @description ID of the end user, for the provider's abuse detection. */
+            safety_identifier?: string | null;
+            /** @description Requests with the same key are more likely to hit the provider's prompt cache. */
+            prompt_cache_key?: string | null;
             routing?: components["schemas"]["Routing"];
         } & {
             [key: string]: unknown;

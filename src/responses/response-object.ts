@@ -81,8 +81,8 @@ function settingsOf(body: ResponseRequestDto): object {
     service_tier: body.service_tier ?? 'default',
     metadata: body.metadata ?? {},
     user: body.user ?? null,
-    safety_identifier: null,
-    prompt_cache_key: null,
+    safety_identifier: body.safety_identifier ?? null,
+    prompt_cache_key: body.prompt_cache_key ?? null,
   };
 }
 

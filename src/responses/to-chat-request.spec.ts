@@ -43,6 +43,7 @@ describe('parameters', () => {
       store: false,
       background: true,
       truncation: 'auto',
+      safety_identifier: 's',
       prompt_cache_key: 'a',
       client_metadata: { a: 1 },
     });
@@ -58,6 +59,8 @@ describe('parameters', () => {
       reasoning_effort: 'high',
       service_tier: 'flex',
       user: 'ada',
+      safety_identifier: 's',
+      prompt_cache_key: 'a',
     });
     expect(Object.keys(translate({ stream: null, temperature: null, tools: null, text: null }))).toEqual([
       'model',

@@ -34,6 +34,8 @@ export function toChatRequest(body: ResponseRequestDto): TranslatedRequest {
     ...(body.reasoning?.effort != null && { reasoning_effort: body.reasoning.effort }),
     ...(body.service_tier != null && { service_tier: body.service_tier }),
     ...(body.user != null && { user: body.user }),
+    ...(body.safety_identifier != null && { safety_identifier: body.safety_identifier }),
+    ...(body.prompt_cache_key != null && { prompt_cache_key: body.prompt_cache_key }),
     ...toolsOf(body),
     ...formatOf(body.text?.format),
   };

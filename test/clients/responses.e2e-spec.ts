@@ -178,7 +178,8 @@ describe.each(CHAT_MODELS)('%s', (model) => {
         metadata: { purpose: 'test' },
         truncation: 'auto',
       });
-      expect(response).toMatchObject({ status: 'completed', temperature: 1.5, metadata: { purpose: 'test' } });
+      const kept = { temperature: 1.5, metadata: { purpose: 'test' }, prompt_cache_key: 'a' };
+      expect(response).toMatchObject({ status: 'completed', ...kept });
       expect(response.output_text).toContain('an image');
     });
 

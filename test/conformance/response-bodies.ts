@@ -41,6 +41,8 @@ export const RESPONSE_BODIES: readonly unknown[] = [
   respond({ text: 'plain' }),
   respond({ reasoning: { effort: 'high' }, include: ['x'], store: true, background: true, truncation: 'auto' }),
   respond({ prompt_cache_key: 'a', client_metadata: { a: [1] }, service_tier: 'flex', max_tool_calls: 1 }),
+  respond({ safety_identifier: 7 }),
+  respond({ prompt_cache_key: ['a'] }),
   respond({ reasoning: { effort: 'enormous' } }),
   respond({ reasoning: { effort: null, summary: 'auto' } }),
   respond({ presence_penalty: 2, frequency_penalty: -2, top_logprobs: 20 }),

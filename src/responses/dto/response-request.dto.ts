@@ -180,6 +180,14 @@ export class ResponseRequestDto extends SamplingOptionsDto {
   user?: string | null;
 
   @IsOptional()
+  @IsString()
+  safety_identifier?: string | null;
+
+  @IsOptional()
+  @IsString()
+  prompt_cache_key?: string | null;
+
+  @IsOptional()
   @NestedObject(RoutingDto, { closed: true })
   routing?: RoutingDto | null;
 }
