@@ -2685,7 +2685,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "type": "internal_error",
+                 *         "type": "invalid_request_error",
                  *         "code": "not_configured",
                  *         "message": "This deployment has no object storage.",
                  *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7"

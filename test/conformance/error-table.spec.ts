@@ -39,6 +39,13 @@ describe('error table', () => {
     expect(named.toSorted()).toEqual(ofApi.toSorted());
   });
 
+  it('shows only examples that agree with it', () => {
+    const errors = Object.values(valueAt('/components/responses')).flatMap(exampleError);
+    expect(errors.length).toBeGreaterThan(10);
+    const typeOf = (code: unknown) => catalog.find(([known]) => known === code)?.[1].type;
+    expect(errors.map(({ code, type }) => [code, type])).toEqual(errors.map(({ code }) => [code, typeOf(code)]));
+  });
+
   it.each(operationStatuses())('%s refers to the shared reply for status %s', (_operation, status, reference) => {
     const text = String(valueAt(reference.slice(1)).description);
     const codes = catalog.filter(([code]) => text.includes(`\`${code}\``));
@@ -46,6 +53,12 @@ describe('error table', () => {
     expect(codes.length).toBeGreaterThan(0);
   });
 });
+
+function exampleError(response: unknown): Record<string, unknown>[] {
+  const content = isObject(response) && isObject(response.content) ? response.content['application/json'] : undefined;
+  const example = isObject(content) && isObject(content.example) ? content.example.error : undefined;
+  return isObject(example) ? [example] : [];
+}
 
 /** Every numeric error status of every operation with the shared reply it refers to. */
 function operationStatuses(): [string, string, string][] {
