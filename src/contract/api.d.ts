@@ -3144,15 +3144,21 @@ export interface operations {
                      *           ],
                      *           "features": {
                      *             "tools": true,
+                     *             "parallel_tools": true,
                      *             "vision": true,
                      *             "streaming": true,
                      *             "json_object": true,
                      *             "json_schema": true,
+                     *             "logprobs": true,
+                     *             "sampling": true,
                      *             "reasoning": [
                      *               "none",
+                     *               "minimal",
                      *               "low",
                      *               "medium",
-                     *               "high"
+                     *               "high",
+                     *               "xhigh",
+                     *               "max"
                      *             ]
                      *           },
                      *           "pricing": {
@@ -3228,9 +3234,37 @@ export interface operations {
                      *         "edit": true,
                      *         "mask": true
                      *       },
+                     *       "media": {
+                     *         "sizes": [
+                     *           "256x256",
+                     *           "512x512",
+                     *           "1024x1024",
+                     *           "1024x1536",
+                     *           "1536x1024"
+                     *         ],
+                     *         "qualities": [
+                     *           "low",
+                     *           "medium",
+                     *           "high",
+                     *           "auto"
+                     *         ],
+                     *         "styles": [
+                     *           "vivid",
+                     *           "natural"
+                     *         ],
+                     *         "formats": [
+                     *           "png"
+                     *         ],
+                     *         "max_images": 10
+                     *       },
                      *       "pricing": {
                      *         "image": {
                      *           "rows": [
+                     *             {
+                     *               "size": "*",
+                     *               "quality": "low",
+                     *               "per_image_micro": 2000
+                     *             },
                      *             {
                      *               "size": "*",
                      *               "quality": "high",
@@ -3332,18 +3366,20 @@ export interface operations {
                      *           "finish_reason": "stop"
                      *         }
                      *       ],
-                     *       "system_fingerprint": null,
+                     *       "system_fingerprint": "fp_mock",
                      *       "usage": {
-                     *         "prompt_tokens": 17,
+                     *         "prompt_tokens": 11,
                      *         "completion_tokens": 14,
-                     *         "total_tokens": 31,
+                     *         "total_tokens": 25,
                      *         "prompt_tokens_details": {
-                     *           "cached_tokens": 0
+                     *           "cached_tokens": 0,
+                     *           "audio_tokens": 0
                      *         },
                      *         "completion_tokens_details": {
-                     *           "reasoning_tokens": 0
+                     *           "reasoning_tokens": 0,
+                     *           "audio_tokens": 0
                      *         },
-                     *         "x_llm_cost_micro": 8
+                     *         "x_llm_cost_micro": 7
                      *       }
                      *     }
                      */
@@ -3354,6 +3390,7 @@ export interface operations {
                      *       "object": "chat.completion.chunk",
                      *       "created": 1795354257,
                      *       "model": "mock/chat-1",
+                     *       "system_fingerprint": "fp_mock",
                      *       "choices": [
                      *         {
                      *           "index": 0,
@@ -3442,15 +3479,18 @@ export interface operations {
                      *           "finish_reason": "stop"
                      *         }
                      *       ],
+                     *       "system_fingerprint": "fp_mock",
                      *       "usage": {
                      *         "prompt_tokens": 4,
                      *         "completion_tokens": 12,
                      *         "total_tokens": 16,
                      *         "prompt_tokens_details": {
-                     *           "cached_tokens": 0
+                     *           "cached_tokens": 0,
+                     *           "audio_tokens": 0
                      *         },
                      *         "completion_tokens_details": {
-                     *           "reasoning_tokens": 0
+                     *           "reasoning_tokens": 0,
+                     *           "audio_tokens": 0
                      *         },
                      *         "x_llm_cost_micro": 6
                      *       }
@@ -3463,6 +3503,7 @@ export interface operations {
                      *       "object": "text_completion",
                      *       "created": 1795354257,
                      *       "model": "mock/chat-1",
+                     *       "system_fingerprint": "fp_mock",
                      *       "choices": [
                      *         {
                      *           "index": 0,
@@ -3675,7 +3716,7 @@ export interface operations {
                      *       "safety_identifier": null,
                      *       "prompt_cache_key": null,
                      *       "usage": {
-                     *         "input_tokens": 9,
+                     *         "input_tokens": 8,
                      *         "input_tokens_details": {
                      *           "cached_tokens": 0,
                      *           "cache_write_tokens": 0
@@ -3684,7 +3725,7 @@ export interface operations {
                      *         "output_tokens_details": {
                      *           "reasoning_tokens": 0
                      *         },
-                     *         "total_tokens": 16,
+                     *         "total_tokens": 15,
                      *         "x_llm_cost_micro": 4
                      *       }
                      *     }
@@ -3821,6 +3862,7 @@ export interface operations {
                      *           "url": "https://gateway.example.com/v1/objects/image/01a20372-eb04-7e48-a4a2-270257ee6ee3/01a20373-e999-7559-ae0f-33fa9f54da02/0.png?expires=1795357857&signature=P9MiDgvLP-RrXNxSNZrktdlGy-tZRZ8iSSozDX32IdI"
                      *         }
                      *       ],
+                     *       "size": "1024x1024",
                      *       "usage": {
                      *         "images": 1,
                      *         "x_llm_cost_micro": 4000
@@ -3907,6 +3949,7 @@ export interface operations {
                      *           "url": "https://gateway.example.com/v1/objects/image/01a20372-eb04-7e48-a4a2-270257ee6ee3/01a20373-e999-7559-ae0f-33fa9f54da02/0.png?expires=1795357857&signature=P9MiDgvLP-RrXNxSNZrktdlGy-tZRZ8iSSozDX32IdI"
                      *         }
                      *       ],
+                     *       "size": "1024x1024",
                      *       "usage": {
                      *         "images": 1,
                      *         "x_llm_cost_micro": 4000
