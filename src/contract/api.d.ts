@@ -551,10 +551,29 @@ export interface components {
             parallel_tools?: boolean;
             json_object?: boolean;
             json_schema?: boolean;
+            /** @description `false` if a response format cannot be combined with tools. */
+            json_with_tools?: boolean;
+            /** @description `false` if the model refuses a `tool_choice` that forces a call. */
+            forced_tools?: boolean;
             vision?: boolean;
             logprobs?: boolean;
             /** @description Supported values of `reasoning_effort`. */
             reasoning?: string[];
+            /** @description `true` if reasoning is limited by a number of tokens instead of an effort. */
+            thinking_budget?: boolean;
+            /**
+             * @description When a Claude model reasons: `always`; by `default`, unless turned off; `between_tools`, by default and never
+             *     quite off; `optional`, when asked; `budget`, when asked, with a budget of tokens.
+             * @enum {string}
+             */
+            thinking?: "always" | "default" | "between_tools" | "optional" | "budget";
+            /** @description `false` if the last message must not be one of the assistant. */
+            prefill?: boolean;
+            /**
+             * @description Of Claude models: `true` if they take system messages between others. For Claude models without it, such messages
+             *     become text of the user.
+             */
+            system_mid?: boolean;
             /** @description `false` if the model accepts neither temperature nor other sampling parameters. */
             sampling?: boolean;
             streaming?: boolean;
@@ -568,6 +587,12 @@ export interface components {
             mask?: boolean;
             /** @description `true` if it only edits images with a mask, and generates none from text alone. */
             needs_mask?: boolean;
+            /** @description `true` if it accepts `instructions` on how to speak. */
+            instructions?: boolean;
+            /** @description `true` if the `speed` of speech can be chosen. */
+            speed?: boolean;
+            /** @description Supported `timestamp_granularities` of transcriptions. */
+            timestamps?: ("segment" | "word")[];
         } & {
             [key: string]: unknown;
         };
