@@ -10,7 +10,7 @@ export const OPENAI_PRESETS = SUBJECTS.filter(({ speaksOpenAi }) => speaksOpenAi
 const opened: Provider[] = [];
 
 /** A provider whose requests go to the fake upstream, until {@link closeProviders}. */
-export function configureProvider(id: string, { origin }: FakeUpstream): Provider {
+export function configureProvider(id: string, { origin }: Pick<FakeUpstream, 'origin'>): Provider {
   const subject = SUBJECTS.find(({ definition }) => definition.id === id);
   const created = subject?.definition.create(subject.environment(origin));
   if (created == null) throw new Error(`${id} has no row`);

@@ -2,6 +2,7 @@
 import { loadCatalog } from '../../src/models/load-catalog';
 import { nodeAt, openapiDocument } from '../harness/openapi-document';
 import { schemaValidator } from '../harness/openapi-validator';
+import { closeProviders, configureProvider } from './configured-provider';
 
 describe.each([
   ['features', 'ModelFeatures'],
@@ -18,5 +19,25 @@ describe.each([
     const validate = schemaValidator(schema);
     const models = (await loadCatalog(null)).map(({ entry }) => entry);
     expect(models.filter((model) => validate(model[part] ?? {}) !== true).map(({ id }) => id)).toEqual([]);
+  });
+});
+
+describe('image models', () => {
+  afterAll(closeProviders);
+
+  it('list formats and backgrounds only where a deployment lets the client choose', async () => {
+    const choosing = ({ provider, map }: { provider: string; map?: object }): readonly string[] => {
+      if (map !== undefined) return 'format' in map ? ['formats'] : [];
+      const { quirks } = configureProvider(provider, { origin: 'http://127.0.0.1:1' });
+      return quirks.imageOutput === true ? ['formats', 'backgrounds'] : [];
+    };
+    const models = (await loadCatalog(null)).map(({ entry }) => entry).filter(({ modality }) => modality === 'image');
+    const without = models.filter(({ media, deployments }) => {
+      const choices = deployments.flatMap(choosing);
+      const offersFormats = (media?.formats?.length ?? 0) > 1;
+      const lacksFormats = offersFormats && !choices.includes('formats');
+      return lacksFormats || (media?.backgrounds !== undefined && !choices.includes('backgrounds'));
+    });
+    expect(without.map(({ id }) => id)).toEqual([]);
   });
 });

@@ -25,6 +25,8 @@ interface ImageDraft {
   readonly size: string;
   readonly quality: string;
   readonly style: string;
+  readonly format: string;
+  readonly background: string;
 }
 
 interface ImageResult extends TabResult {
@@ -32,7 +34,7 @@ interface ImageResult extends TabResult {
   readonly totalMs: number;
 }
 
-const EMPTY: ImageDraft = { model: '', prompt: '', size: '', quality: '', style: '' };
+const EMPTY: ImageDraft = { model: '', prompt: '', size: '', quality: '', style: '', format: '', background: '' };
 
 /** Makes pictures, or edits one. */
 export function ImageTab(props: TabProps) {
@@ -91,6 +93,18 @@ export function ImageTab(props: TabProps) {
         value={draft.style}
         onChange={(style) => set({ style })}
       />
+      <ChoiceField
+        label="Format"
+        options={model.media?.formats}
+        value={draft.format}
+        onChange={(format) => set({ format })}
+      />
+      <ChoiceField
+        label="Background"
+        options={model.media?.backgrounds}
+        value={draft.background}
+        onChange={(background) => set({ background })}
+      />
       {model.features.edit === true && (
         <FileField
           label="Image to edit (optional)"
@@ -104,13 +118,16 @@ export function ImageTab(props: TabProps) {
 }
 
 /** Values that another model had are left out. */
-function bodyOf({ id, media }: Model, { prompt, size, quality, style }: ImageDraft): Readonly<Record<string, string>> {
+function bodyOf({ id, media }: Model, draft: ImageDraft): Readonly<Record<string, string>> {
+  const { prompt, size, quality, style, format, background } = draft;
   return {
     model: id,
     prompt,
     ...(media?.sizes?.includes(size) === true && { size }),
     ...(media?.qualities?.includes(quality) === true && { quality }),
     ...(media?.styles?.includes(style) === true && { style }),
+    ...(media?.formats?.includes(format) === true && { output_format: format }),
+    ...(media?.backgrounds?.includes(background) === true && { background }),
     response_format: 'b64_json',
   };
 }
