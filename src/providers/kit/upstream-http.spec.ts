@@ -84,6 +84,24 @@ describe('UpstreamHttp', () => {
     expect(upstream.connections).toBe(1);
   });
 
+  it.each([
+    ['application/json', 'refused'],
+    ['Application/JSON; charset=utf-8', 'refused'],
+    ['application/jsonl', 'streamed'],
+    ['application/json-seq', 'streamed'],
+    ['text/event-stream', 'streamed'],
+  ])('takes one JSON document, not lines of JSON, for a refusal of a stream: %s is %s', async (type, outcome) => {
+    upstream.answer = (response) => response.writeHead(200, { 'content-type': type }).end('{"a":1}\n');
+    const received = await new Promise((resolve) => {
+      http.postForStream('/v1/x', '{}', providerCall(), {
+        onData: () => undefined,
+        onEnd: () => resolve('streamed'),
+        onFailure: () => resolve('refused'),
+      });
+    });
+    expect(received).toBe(outcome);
+  });
+
   it('follows no redirect', async () => {
     upstream.answer = (response) => response.writeHead(307, { location: `${upstream.origin}/other` }).end();
     expect((await providerErrorOf(post())).code).toBe('provider_error');

@@ -26,6 +26,8 @@ const KEEP_ALIVE_MS = 30_000;
 /** Enough for a lost packet, which is sent again after a second. */
 const ADDRESS_TIMEOUT_MS = 1_500;
 const JSON_BODY = ['content-type', 'application/json'];
+/** Not `application/jsonl` and the like, in which vendors stream. */
+const JSON_DOCUMENT = /^application\/json\s*(?:;|$)/i;
 const AUDIO = /^(?:audio\/|(?:application\/ogg|(?:application|binary)\/octet-stream)\s*(?:;|$))/i;
 
 type ContentType = string | string[] | undefined;
@@ -384,7 +386,7 @@ export function parseBaseUrl(value: string, variable: string): URL {
 }
 
 function isJson(contentType: ContentType): boolean {
-  return typeof contentType === 'string' && contentType.toLowerCase().startsWith('application/json');
+  return typeof contentType === 'string' && JSON_DOCUMENT.test(contentType);
 }
 
 function isHtml(contentType: ContentType): boolean {
