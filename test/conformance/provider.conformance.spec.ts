@@ -6,6 +6,7 @@ import { Test } from '@nestjs/testing';
 import { openChatChunks } from '../../src/chat/chat-chunks';
 import type { AppConfig } from '../../src/core/config/app-config';
 import { ConfigModule } from '../../src/core/config/config.module';
+import { PROVIDER_MODULES } from '../../src/provider-modules';
 import type { ChatCompletionBody, ChatProvider } from '../../src/providers/contract/chat';
 import type { ChatEvent } from '../../src/providers/contract/chat-event';
 import type { CompletionsProvider } from '../../src/providers/contract/completions';
@@ -19,17 +20,20 @@ import { chatRequest, choiceOf, CollectingSink, deltaOf, providerCall, providerE
 import { SUBJECTS } from './subjects';
 import { OPENAI_ANSWERS, type TextAnswers } from './text-answers';
 
-describe('ProvidersModule', () => {
-  it('has a row here for every provider', async () => {
+describe.each([
+  ['ProvidersModule', [ProvidersModule], SUBJECTS.filter(({ outside }) => outside !== true)],
+  ['src/provider-modules.ts', PROVIDER_MODULES, SUBJECTS],
+] as const)('%s', (_name, modules, subjects) => {
+  it('has a row in subjects.ts for every provider, which is marked where it is from outside', async () => {
     const settings: Partial<AppConfig> = { providers: {}, providerInstances: [] };
     const config = ConfigModule.forRoot(settings as AppConfig);
-    const module = await Test.createTestingModule({ imports: [config, ProvidersModule] }).compile();
+    const module = await Test.createTestingModule({ imports: [config, ...modules] }).compile();
     await module.init();
     const ids = module
       .get(ProvidersService)
       .describe()
       .map(({ id }) => id);
-    expect(ids).toEqual(SUBJECTS.map(({ definition }) => definition.id).toSorted());
+    expect(ids).toEqual(subjects.map(({ definition }) => definition.id).toSorted());
     await module.close();
   });
 });
@@ -267,12 +271,13 @@ describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as cons
     if (answers.reply === undefined || provider.chat === undefined || subject.refusesUnknownFields === true) return;
     const fields = ['api_base', 'base_url', 'endpoint', 'custom_host', 'api_key', 'proxy', 'x_host', 'routing'];
     const hostile = Object.fromEntries(fields.map((field) => [field, 'http://127.0.0.1:9/evil']));
-    await chat(answers.reply)?.complete(chatRequest(hostile), call());
-    expect(upstream.received).toHaveLength(1);
-    expect(upstream.received[0]?.url).toMatch(
-      /^\/(v1\/chat\/completions|(anthropic\/)?v1\/messages|v1(beta|\/publishers\/google)\/models\/upstream-model:generateContent)$/,
-    );
-    expect(`http://${upstream.received[0]?.headers.host}`).toBe(upstream.origin);
-    expect(JSON.parse(upstream.received[0]?.body ?? '')).not.toHaveProperty('routing');
+    const offered = chat(answers.reply);
+    await offered?.complete(chatRequest(), call());
+    await offered?.complete(chatRequest(hostile), call());
+    const [usual, received] = upstream.received;
+    expect(received?.url).toBe(usual?.url);
+    expect(upstream.received).toHaveLength(2);
+    expect(`http://${received?.headers.host}`).toBe(upstream.origin);
+    expect(JSON.parse(received?.body ?? '')).not.toHaveProperty('routing');
   });
 });

@@ -71,6 +71,8 @@ export interface MappedJobs {
 /** How the conformance suites configure a provider. */
 export interface Subject {
   readonly definition: ProviderDefinition;
+  /** Its module is listed in `src/provider-modules.ts`. The documents of this repository leave it out. */
+  readonly outside?: true;
   /** @param origin of the fake upstream */
   environment(origin: string): ProviderEnvironment;
   /** Whether its upstream speaks OpenAI's format, so that the suites can fake it. */
@@ -288,3 +290,8 @@ export const SUBJECTS: readonly Subject[] = [
     withJobs({ ...preset(definition), media: PRESET_MEDIA[definition.id], ...CHATS_OF_PRESETS[definition.id] }),
   ),
 ];
+
+/** Those with settings that the documents of this repository list, by id. */
+export const DOCUMENTED_SUBJECTS: readonly Subject[] = SUBJECTS.filter(
+  ({ definition, outside }) => definition.credentials.length > 0 && outside !== true,
+).toSorted(({ definition: one }, { definition: next }) => (one.id < next.id ? -1 : 1));
