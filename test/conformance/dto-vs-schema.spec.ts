@@ -18,10 +18,10 @@ import { RESPONSE_BODIES } from './response-bodies';
 
 type Schemas = components['schemas'];
 
-/** Does not compile unless the class mirrors the schema's generated type. */
+/** Does not compile unless the class mirrors the schema's generated type; the message names what `differs`. */
 function pair<Name extends keyof Schemas, Dto extends object>(
   schema: Name,
-  dto: Mirrors<Dto, Schemas[Name]> extends true ? new () => Dto : never,
+  dto: (new () => Dto) & (Mirrors<Dto, Schemas[Name]> extends true ? unknown : Mirrors<Dto, Schemas[Name]>),
   bodies: readonly unknown[] = [],
 ): Pair {
   return { schema, dto, bodies };
