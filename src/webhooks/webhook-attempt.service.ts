@@ -63,7 +63,7 @@ export class WebhookAttemptService {
           message: 'failed to build a webhook message',
           event: 'webhook_build_failed',
           ...idsOf(delivery),
-          cause: String(error),
+          err: error,
         });
       }
       this.failing = true;
@@ -125,7 +125,7 @@ export class WebhookAttemptService {
             message: 'failed to record a webhook attempt; the webhook will be sent again',
             event: 'webhook_record_failed',
             ...idsOf(delivery),
-            cause: String(error),
+            err: error,
           });
           return;
         }

@@ -109,7 +109,7 @@ export class WebhookDeliveryService implements OnApplicationShutdown {
         this.logger.warn({
           message: 'failed to claim webhook deliveries',
           event: 'webhook_claim_failed',
-          cause: String(error),
+          err: error,
         });
       }
       this.failing = true;

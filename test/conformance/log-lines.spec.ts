@@ -134,6 +134,14 @@ describe('every line that the code logs', () => {
     expect(without.map(({ place }) => place)).toEqual([]);
   });
 
+  it('has an error as err, or its text as failure', () => {
+    const otherNames = /^(?:cause|error|exception)$/;
+    const wrong = calls.flatMap(({ place, fields }) =>
+      (fields ?? []).filter((field) => otherNames.test(field)).map((field) => `${place} ${field}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it('has fields in snake_case', () => {
     const wrong = calls.flatMap(({ place, fields }) =>
       (fields ?? []).filter((field) => !/^[a-z][a-z0-9_]*$/.test(field)).map((field) => `${place} ${field}`),
