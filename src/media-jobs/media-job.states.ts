@@ -1,6 +1,7 @@
 /**
  * The job states and their transitions, as data. Code that ends a job takes the allowed source states from here.
  */
+import type { JobEvent } from '../webhooks/webhook.types';
 
 export const JOB_STATUSES = ['queued', 'submitted', 'running', 'succeeded', 'failed', 'canceled', 'expired'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
@@ -10,7 +11,6 @@ export type FinalStatus = (typeof FINAL_STATUSES)[number];
 
 /** How the reservation ends. */
 export type HoldEnd = 'settled' | 'released' | 'expired';
-export type JobEvent = 'job.completed' | 'job.failed';
 
 export interface Transition {
   readonly trigger: 'submission' | 'sent' | 'begun' | 'finished' | 'failure' | 'cancellation' | 'expiry' | 'deletion';

@@ -1,7 +1,8 @@
-export type JobEvent = 'job.completed' | 'job.failed';
+const JOB_EVENTS = ['job.completed', 'job.failed'] as const;
+export type JobEvent = (typeof JOB_EVENTS)[number];
 /** Sent on demand to test a receiver. Not about a job. */
 export const TEST_EVENT = 'webhook.test';
-export const WEBHOOK_EVENTS = ['job.completed', 'job.failed', TEST_EVENT] as const;
+export const WEBHOOK_EVENTS = [...JOB_EVENTS, TEST_EVENT] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 /**
