@@ -20,7 +20,7 @@ import { UnaryInferenceService } from './unary-inference.service';
 
 /**
  * The use case behind every synchronous endpoint: hold the worst-case cost, call the providers, charge the delivered
- * usage, record it. Endpoints (rank 4) add the wire format; `billing`, `models` and `providers` do the steps.
+ * usage, record it. Endpoints add the wire format; `billing`, `models` and `providers` do the steps.
  */
 @Module({
   imports: [

@@ -147,6 +147,17 @@ describe('loadConfig', () => {
     expect(config.providers.MOCK_PROVIDER).toBe('false');
   });
 
+  it('opens the management port and announces a shutdown for five seconds in production', () => {
+    const { management, http } = loadConfig({
+      NODE_ENV: 'production',
+      DATABASE_URL: 'postgres://db/gateway',
+      REDIS_URL: 'redis://redis',
+      API_KEY_PEPPER: 'p'.repeat(32),
+      SECRETS_KEY: 'ab'.repeat(32),
+    });
+    expect([management.port, http.shutdownDelayMs]).toEqual([9_464, 5_000]);
+  });
+
   it('refuses production without the services and the secrets, naming all four', () => {
     const problems = problemsOf({ NODE_ENV: 'production', REDIS_URL: '' });
     expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
@@ -338,16 +349,5 @@ describe('variables of other programs', () => {
     ['SOME_TOOL_API_KEY', 'two words'],
   ])('are accepted without validation: %s=%s', (name, value) => {
     expect(() => loadConfig({ [name]: value })).not.toThrow();
-  });
-
-  it('in production opens the management port and announces a shutdown for five seconds', () => {
-    const { management, http } = loadConfig({
-      NODE_ENV: 'production',
-      DATABASE_URL: 'postgres://db/gateway',
-      REDIS_URL: 'redis://redis',
-      API_KEY_PEPPER: 'p'.repeat(32),
-      SECRETS_KEY: 'ab'.repeat(32),
-    });
-    expect([management.port, http.shutdownDelayMs]).toEqual([9_464, 5_000]);
   });
 });
