@@ -3981,7 +3981,7 @@ export interface components {
              * @description The changed organization; null if the change is not specific to one.
              */
             organization_id: string | null;
-            /** @description The `x-audit` of the operation, for example `price_version.created`. */
+            /** @description The `x-audit` of the operation, for example `price.created`. */
             action: string;
             actor: components["schemas"]["OperatorAuditActor"];
             /** @description IP address of the request. */
@@ -7945,7 +7945,7 @@ export interface operations {
             query?: {
                 /** @description Only changes to this organization, instead of those that are not specific to one. */
                 organization_id?: string;
-                /** @description Only changes with this action, the `x-audit` of an operation, such as `price_version.created`. */
+                /** @description Only changes with this action, the `x-audit` of an operation, such as `price.created`. */
                 action?: string;
                 /** @description Only changes by this user, as a member or as staff. */
                 actor?: string;
