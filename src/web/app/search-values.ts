@@ -8,6 +8,11 @@ export function oneOf<Option extends string>(value: unknown, options: readonly O
   return options.find((option) => option === value);
 }
 
+/** All values of a type of the API, for a filter that offers them: it does not compile while one is missing. */
+export function allOf<Value extends string>(values: Readonly<Record<Value, true>>): readonly Value[] {
+  return Object.keys(values) as Value[];
+}
+
 /** Text of at most `maxLength` characters. The router reads `?q=42` as a number. */
 export function textOf(value: unknown, maxLength = 256): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;

@@ -1,12 +1,13 @@
-import { dayOf, oneOf, uuidOf } from '../../app/search-values';
+import type { LedgerEntryKind } from '../../../contract/dashboard';
+import { allOf, dayOf, oneOf, uuidOf } from '../../app/search-values';
 
-export const LEDGER_KINDS = ['topup', 'charge', 'refund', 'adjust'] as const;
+export const LEDGER_KINDS = allOf<LedgerEntryKind>({ topup: true, charge: true, refund: true, adjust: true });
 export const BILLING_TABS = ['ledger', 'purchases', 'holds'] as const;
 
 export interface BillingSearch {
   readonly tab?: (typeof BILLING_TABS)[number];
   /** Filters of the ledger; days are UTC, the last one included. */
-  readonly kind?: (typeof LEDGER_KINDS)[number];
+  readonly kind?: LedgerEntryKind;
   readonly from?: string;
   readonly to?: string;
   /** With `outcome`: where payment pages send buyers back to. */

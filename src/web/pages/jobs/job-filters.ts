@@ -1,12 +1,21 @@
-import { dayOf, oneOf, textOf, uuidOf } from '../../app/search-values';
+import type { JobStatus } from '../../../contract/dashboard';
+import { allOf, dayOf, oneOf, textOf, uuidOf } from '../../app/search-values';
 
 export const JOB_KINDS = ['video', 'music'] as const;
-export const JOB_STATUSES = ['queued', 'submitted', 'running', 'succeeded', 'failed', 'canceled', 'expired'] as const;
+export const JOB_STATUSES = allOf<JobStatus>({
+  queued: true,
+  submitted: true,
+  running: true,
+  succeeded: true,
+  failed: true,
+  canceled: true,
+  expired: true,
+});
 
 /** The filters of the list of jobs, as they are in the URL; days are UTC, the last one included. */
 export interface JobSearch {
   readonly kind?: (typeof JOB_KINDS)[number];
-  readonly status?: (typeof JOB_STATUSES)[number];
+  readonly status?: JobStatus;
   readonly model?: string;
   readonly key?: string;
   readonly from?: string;

@@ -1,12 +1,19 @@
-import { dayOf, oneOf, uuidOf } from '../../app/search-values';
+import type { DeliveryState, WebhookEvent } from '../../../contract/dashboard';
+import { allOf, dayOf, oneOf, uuidOf } from '../../app/search-values';
 
-export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted', 'gone', 'withdrawn'] as const;
-export const WEBHOOK_EVENTS = ['job.completed', 'job.failed', 'webhook.test'] as const;
+export const DELIVERY_STATES = allOf<DeliveryState>({
+  pending: true,
+  delivered: true,
+  exhausted: true,
+  gone: true,
+  withdrawn: true,
+});
+export const WEBHOOK_EVENTS = allOf<WebhookEvent>({ 'job.completed': true, 'job.failed': true, 'webhook.test': true });
 
 /** The filters of the list of deliveries, as they are in the URL; days are UTC, the last one included. */
 export interface DeliverySearch {
-  readonly state?: (typeof DELIVERY_STATES)[number];
-  readonly event?: (typeof WEBHOOK_EVENTS)[number];
+  readonly state?: DeliveryState;
+  readonly event?: WebhookEvent;
   readonly job?: string;
   readonly from?: string;
   readonly to?: string;
