@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { Metrics } from '../core/observability/metrics/catalogue';
+import { RepeatGuard } from '../core/observability/repeat-guard';
 import { OutboundClient, type WebhookAnswer } from '../core/outbound/outbound-client';
 import { OutboundError } from '../core/outbound/outbound-error';
 import { Tracing } from '../core/observability/traces/tracing';
@@ -30,8 +31,7 @@ const TEST_MESSAGE = 'This is a test of your webhook, requested in the dashboard
 @Injectable()
 export class WebhookAttemptService {
   private readonly logger = new Logger('Webhooks');
-  /** Set while messages cannot be built, so that the error is logged once. */
-  private failing = false;
+  private readonly repeats: RepeatGuard;
 
   constructor(
     private readonly deliveries: WebhookDeliveryRepository,
@@ -41,7 +41,9 @@ export class WebhookAttemptService {
     private readonly metrics: Metrics,
     @Inject(Tracing) private readonly tracing: Pick<Tracing, 'follow'>,
     @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+  ) {
+    this.repeats = new RepeatGuard(clock);
+  }
 
   /**
    * Never rejects: after a local failure the delivery is put back or claimed again when its lease ends.
@@ -53,12 +55,11 @@ export class WebhookAttemptService {
         delivery.event === TEST_EVENT ? testEventBody(delivery) : this.source.build(delivery),
         this.secrets.require(delivery.organizationId),
       ]);
-      this.failing = false;
       if (body === null) await this.deliveries.withdraw(delivery);
       else if (this.since(claimedAtMs) < POST_WITHIN_MS) await this.deliver(delivery, body, secret, claimedAtMs);
       else await this.deliveries.putBack(delivery, PUT_BACK_MS);
     } catch (error) {
-      if (!this.failing) {
+      if (this.repeats.admit(delivery.organizationId, String(error))) {
         this.logger.error({
           message: 'failed to build a webhook message',
           event: 'webhook_build_failed',
@@ -66,7 +67,6 @@ export class WebhookAttemptService {
           err: error,
         });
       }
-      this.failing = true;
       // When the database is unreachable, the lease expires.
       await this.deliveries.putBack(delivery, PUT_BACK_MS).catch(() => undefined);
     }
