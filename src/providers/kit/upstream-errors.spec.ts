@@ -122,6 +122,7 @@ describe('mapUpstreamError', () => {
     [400, openAi('invalid_request_error', 'tool_use_failed'), 'provider_error', true, undefined],
     [400, openAi('invalid_request_error', 'json_validate_failed'), 'provider_error', true, undefined],
     [400, openAi('invalid_request_error', 'model_decommissioned'), 'provider_error', true, undefined],
+    [400, openAi('invalid_request_error', 'model_terms_required'), 'provider_error', true, undefined],
     [
       422,
       { detail: [{ loc: ['body', 'top_k'], msg: 'too big', type: 'less_than' }] },

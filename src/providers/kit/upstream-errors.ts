@@ -67,8 +67,9 @@ const BATCH_OVERFLOW = /\btoo large to process\b/i;
 /** Matches a code or a message: every vendor words it differently. */
 const CONTEXT_OVERFLOW =
   /too large to process|context[_ ](length|size|window)|(maximum|available) context|maximum prompt length|(prompt|input) is too long|prompt exceeds max|input token count|range of input length|model token limit|reduce the length of the messages|too many tokens/i;
+/** Groq answers 400 `model_terms_required` until the operator has accepted the terms of Orpheus in its console. */
 const UNKNOWN_MODEL =
-  /model_not_found|unsupported_model|model_not_available|model_decommissioned|deploymentnotfound|invalid_model/i;
+  /model_not_found|unsupported_model|model_not_available|model_decommissioned|model_terms_required|deploymentnotfound|invalid_model/i;
 /** Groq's 400 for what its model wrote: https://github.com/build-with-groq/g1/pull/23 */
 const MODEL_FAULT = /tool_use_failed|json_validate_failed/i;
 /** Fields that the gateway writes itself: errors about them do not concern the client. */
