@@ -13,11 +13,15 @@ describe('a transcription by Gemini', () => {
     });
   });
 
+  it('takes every file of the usual limit of forms', () => {
+    expect(() => toTranscriptionBody(transcriptionRequest({ audio: Buffer.alloc(25 * 1024 * 1024) }))).not.toThrow();
+  });
+
   it.each([
     ['timestamp_granularities', { timestamps: ['segment'] }],
     ['timestamp_granularities', { timestamps: ['word'] }],
     ['file', { contentType: 'audio/mp4' }],
-    ['file', { audio: Buffer.alloc(14_000_001) }],
+    ['file', { audio: Buffer.alloc(70_000_001) }],
   ] as const)('is refused before the call for an unsupported %s', (param, option) => {
     expect(() => toTranscriptionBody(transcriptionRequest(option))).toThrow(
       expect.objectContaining({ options: expect.objectContaining({ param, phase: 'connect' }) }),
