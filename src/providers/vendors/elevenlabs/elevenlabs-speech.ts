@@ -1,5 +1,6 @@
 /** Speech by ElevenLabs (https://elevenlabs.io/docs/api-reference/text-to-speech/stream). */
 import type { ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
 import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { AudioStream } from '../../kit/audio-stream';
@@ -26,10 +27,21 @@ export class ElevenLabsSpeech implements SpeechProvider {
     if (output === undefined) throw unsupported('response_format');
     const path = `text-to-speech/${encodeURIComponent(request.voice)}/stream`;
     const target = this.http.endpoint(path, { output_format: output });
-    return AudioStream.openStream({ format: request.format, readUsage: readCredits }, (receiver) =>
+    const opening = AudioStream.openStream({ format: request.format, readUsage: readCredits }, (receiver) =>
       this.http.postForAudio(target, body, call, receiver),
     );
+    return opening.catch(blameVoice);
   }
+}
+
+/** Its 404, since the voice is part of the path (https://github.com/elevenlabs/elevenlabs-docs/pull/1317). */
+function blameVoice(error: unknown): never {
+  if (!(error instanceof ProviderError) || error.options.upstream?.code !== 'voice_not_found') throw error;
+  throw new ProviderError('validation_failed', 'The provider does not have this voice.', {
+    ...error.options,
+    fallback: false,
+    param: 'voice',
+  });
 }
 
 /** Credits: half of one for a character of a fast model, and several for some voices. */

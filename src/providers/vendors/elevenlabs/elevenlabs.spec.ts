@@ -1,7 +1,7 @@
 import { formOf, speech } from '../../../../test/conformance/media-answers';
 import { FakeUpstream } from '../../../../test/conformance/fake-upstream';
 import { speechRequest, transcriptionRequest } from '../../../../test/conformance/media-requests';
-import { CollectingSink, providerCall } from '../../../../test/conformance/provider-call';
+import { CollectingSink, providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
 import type { Provider } from '../../contract/provider';
 import type { SpeechFormat } from '../../contract/speech';
 import { ElevenLabsProvider } from './elevenlabs.module';
@@ -46,6 +46,16 @@ describe('ElevenLabs', () => {
     expect([file.toString('latin1', 0, 4), file.toString('latin1', 8, 16)]).toEqual(['RIFF', 'WAVEfmt ']);
     expect([file.readUInt16LE(22), file.readUInt32LE(24), file.readUInt16LE(34)]).toEqual([1, 24_000, 16]);
     expect(file.subarray(44).toString()).toBe('samples!');
+  });
+
+  it('blames the request for a voice that the account does not have', async () => {
+    upstream.answer = (response) =>
+      response
+        .writeHead(404, { 'content-type': 'application/json' })
+        .end('{"detail":{"status":"voice_not_found","message":"A voice with the voice_id foo was not found."}}');
+    const refused = provider.speech?.speak(speechRequest({ voice: 'foo' }), providerCall());
+    const { code, options } = await providerErrorOf(Promise.resolve(refused));
+    expect([code, options.param, options.fallback]).toEqual(['validation_failed', 'voice', false]);
   });
 
   it('asks for timestamps only if they are requested', async () => {
