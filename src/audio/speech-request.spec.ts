@@ -1,6 +1,6 @@
 import { speechRequest } from '../../test/conformance/media-requests';
 import type { CatalogModel } from '../models/catalog-model';
-import { assertCanSpeak } from './speech-request';
+import { assertCanSpeak, estimateCharacters } from './speech-request';
 
 describe('assertCanSpeak', () => {
   const model = {
@@ -28,5 +28,23 @@ describe('assertCanSpeak', () => {
 
   it('counts characters as code points', () => {
     expect(() => assertCanSpeak(model, { ...request, input: '😀😀😀😀😀' })).not.toThrow();
+  });
+});
+
+describe('estimateCharacters', () => {
+  const request = speechRequest({ input: '你好, Anna 😀' });
+  const pricedBy = (price: object): CatalogModel =>
+    ({ prices: [{ price }], deployments: [] }) as unknown as CatalogModel;
+  const speech = { per_1k_chars_micro: 1 };
+
+  it('counts Chinese characters twice where a vendor bills characters of its own, so that the hold covers them', () => {
+    const billed = pricedBy({ speech, unit: { per_unit_micro: 1 } });
+    expect(estimateCharacters(request, [pricedBy({ speech }), billed])).toBe(12);
+    const deployments = [{ prices: billed.prices }];
+    expect(estimateCharacters(request, [{ ...pricedBy({ speech }), deployments } as unknown as CatalogModel])).toBe(12);
+  });
+
+  it('counts code points otherwise', () => {
+    expect(estimateCharacters(request, [pricedBy({ speech })])).toBe(10);
   });
 });

@@ -1,6 +1,6 @@
 import { GatewayError } from '../core/errors/gateway-error';
 import { countCodePoints } from '../core/validation/code-points';
-import type { CatalogModel } from '../models/catalog-model';
+import type { CatalogModel, PriceVersion } from '../models/catalog-model';
 import type { SpeechRequest } from '../providers/contract/speech';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 
@@ -84,4 +84,22 @@ function secondsToSay(text: string): number {
     seconds += (character.codePointAt(0) as number) < FIRST_SYLLABIC ? ALPHABETIC_SECONDS : SYLLABIC_SECONDS;
   }
   return seconds;
+}
+
+/** Two of its own characters to MiniMax: https://platform.minimax.io/docs/guides/pricing-paygo */
+const CHINESE = /\p{Script=Han}/gu;
+
+/**
+ * Characters for the hold, which is the most that a vendor's bill may cost: where one of these models is charged by
+ * the vendor's own characters, those that may count twice do.
+ */
+export function estimateCharacters({ input }: SpeechRequest, models: readonly CatalogModel[]): number {
+  const isBilled = models.some(
+    ({ prices, deployments }) => hasUnits(prices) || deployments.some((each) => hasUnits(each.prices)),
+  );
+  return countCodePoints(input) + (isBilled ? (input.match(CHINESE)?.length ?? 0) : 0);
+}
+
+function hasUnits(prices: readonly PriceVersion[]): boolean {
+  return prices.some(({ price }) => price.unit !== undefined);
 }

@@ -12,7 +12,7 @@ import type { ProviderCall } from '../providers/contract/provider-call';
 import type { SpeechProvider, SpeechRequest } from '../providers/contract/speech';
 import type { SpeechRequestDto } from './dto/speech-request.dto';
 import { mayCountTokens } from './priced-by-tokens';
-import { assertCanSpeak, canSpeak, characterUsage, estimateSpeech } from './speech-request';
+import { assertCanSpeak, canSpeak, characterUsage, estimateCharacters, estimateSpeech } from './speech-request';
 import { SPEECH_CONTENT_TYPES, speechDoneEvent, SpokenAudio, SpokenEvents } from './spoken-audio';
 
 /** As much as of speech that arrives as a stream. */
@@ -61,9 +61,11 @@ export class SpeechService {
   describe(body: SpeechRequestDto, context: RequestContext, request = toSpeechRequest(body)): InferenceInput {
     const target = requireTarget(this.catalog, context, body, 'speech');
     assertCanSpeak(target.model, request);
-    const estimate = mayCountTokens([target.model, ...target.fallbacks])
+    const models = [target.model, ...target.fallbacks];
+    const usage = mayCountTokens(models)
       ? estimateSpeech(request, this.ratios.of(target.model))
       : characterUsage(request);
+    const estimate = { ...usage, characters: estimateCharacters(request, models) };
     return {
       ...target,
       operation: 'createSpeech',

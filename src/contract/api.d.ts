@@ -219,9 +219,9 @@ export interface paths {
         /**
          * Create speech
          * @description The response is the audio, sent as it is generated. For models priced by characters, `X-LLM-Cost-Micro` is the amount
-         *     charged; for models priced by tokens, the amount held. If the provider does not complete the audio, nothing is charged
-         *     and the gateway resets the connection, so that the client cannot mistake a part for the whole. A client that
-         *     disconnects after the first bytes is charged the full price.
+         *     charged; for models priced by tokens, or by what the provider bills, the amount held. If the provider does not
+         *     complete the audio, nothing is charged and the gateway resets the connection, so that the client cannot mistake a part
+         *     for the whole. A client that disconnects after the first bytes is charged the full price.
          *
          *     With `stream_format: sse` the response consists of server-sent events, and an error after the first byte is sent as an
          *     event.
