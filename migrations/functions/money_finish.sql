@@ -24,13 +24,15 @@
 --   a hold that is not ended by this call can have one. `ON CONFLICT` would cost every receipt a second WAL record.
 -- - Numbers that are 0 for most requests are NULL in their receipts: each would take 8 bytes of the row and of the WAL.
 -- - The ended reservation is the charge: it gets the next number of the ledger's entries and the balance that it leaves.
+-- - The settings that the triggers of `hold` and `usage_record` read are not among those of the function: PostgreSQL lets only
+--   superusers create a function with a setting that it does not know.
 -- - Arrays named `v_ended_...` are indexed by the n-th ended hold, all others by position.
 CREATE OR REPLACE FUNCTION money_finish(
   p_ids uuid[], p_organizations uuid[], p_outcomes text[], p_actuals bigint[], p_records jsonb DEFAULT NULL,
   p_now timestamptz DEFAULT NULL, p_completions jsonb DEFAULT NULL
 ) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET jit = off SET plan_cache_mode = force_generic_plan SET gateway.counts_receipts = on SET gateway.ends_holds = on
+SET jit = off SET plan_cache_mode = force_generic_plan
 SET lock_timeout = '250ms'
 AS $$
 DECLARE
@@ -57,6 +59,7 @@ DECLARE
   v_first integer;
   r record;
 BEGIN
+  PERFORM set_config('gateway.counts_receipts', 'on', true), set_config('gateway.ends_holds', 'on', true);
   PERFORM 1 FROM organization_account a WHERE a.organization_id = ANY (p_organizations)
     ORDER BY a.organization_id FOR UPDATE;
   v_now := COALESCE(p_now, clock_timestamp());
@@ -213,6 +216,7 @@ BEGIN
         || array_agg(first_token_latency) FILTER (WHERE first_token_latency IS NOT NULL)
       FROM receipt GROUP BY organization_id, key_id, model, operation, outcome;
   END IF;
+  PERFORM set_config('gateway.counts_receipts', 'off', true), set_config('gateway.ends_holds', 'off', true);
   RETURN array_to_string(v_answers, ',');
 END
 $$;

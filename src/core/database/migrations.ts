@@ -5,6 +5,7 @@ import { DropObsoleteLookups1798000000000 } from '../../../migrations/1798000000
 import { SweepPastLockedAccounts1798100000000 } from '../../../migrations/1798100000000-sweep-past-locked-accounts';
 import { WebhookHost1798200000000 } from '../../../migrations/1798200000000-webhook-host';
 import { NarrowerReceipts1798300000000 } from '../../../migrations/1798300000000-narrower-receipts';
+import { SettingsInMoneyFinish1798400000000 } from '../../../migrations/1798400000000-settings-in-money-finish';
 import type { Migration } from './migration-files';
 
 /**
@@ -19,4 +20,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   SweepPastLockedAccounts1798100000000,
   WebhookHost1798200000000,
   NarrowerReceipts1798300000000,
+  SettingsInMoneyFinish1798400000000,
 ];

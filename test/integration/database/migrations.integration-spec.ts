@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { createDataSource } from '../../../src/core/database/data-source';
 import type { Migration } from '../../../src/core/database/migration-files';
 import { MIGRATIONS } from '../../../src/core/database/migrations';
 import { hasPendingMigrations, runMigrations } from '../../../src/core/database/run-migrations';
 import { allowedMs, until } from '../../faults/figures';
-import { createEmptyTestDatabase, type TestDatabase } from '../../harness/database';
+import { createEmptyTestDatabase, queryServer, type TestDatabase } from '../../harness/database';
 import { createBaselineTables } from './baseline-tables';
 
 const NEWEST_REPLACED = 'TaskLeases1797510000000';
@@ -27,6 +28,21 @@ describe('migrations', () => {
   it('create exactly the tables that the entities describe', async () => {
     await runMigrations(database.url);
     expect(await findSchemaDrift(dataSource)).toEqual([]);
+  });
+
+  it('need no privilege beyond the ownership of the database', async () => {
+    const role = `owner_${randomUUID().replaceAll('-', '')}`;
+    const url = new URL(database.url);
+    await queryServer(`CREATE ROLE ${role} LOGIN PASSWORD '${role}'`);
+    try {
+      await queryServer(`ALTER DATABASE ${url.pathname.slice(1)} OWNER TO ${role}`);
+      url.username = role;
+      url.password = role;
+      expect(await runMigrations(url.href)).toEqual(ALL);
+    } finally {
+      await dataSource.query(`REASSIGN OWNED BY ${role} TO CURRENT_USER`);
+      await queryServer(`DROP ROLE ${role}`);
+    }
   });
 
   it('leave the database as it was when one of them fails, and can then run', async () => {
