@@ -35,8 +35,9 @@ export class OpenAiEmbeddings implements EmbeddingsProvider {
 
   async embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {
     const { embeddingBatch } = call.quirks;
-    if (embeddingBatch === undefined) return this.embedBatch(request, call);
-    const batches = toBatches(inputsOf(request.input), embeddingBatch);
+    const batches = embeddingBatch === undefined ? [] : toBatches(inputsOf(request.input), embeddingBatch);
+    // What fits into one call is sent as it came: one input may stand outside a list.
+    if (batches.length < 2) return this.embedBatch(request, call);
     return embedBatches(batches, call, (batch, limited) =>
       this.embedBatch({ ...request, input: batch as EmbeddingInput }, limited),
     );
