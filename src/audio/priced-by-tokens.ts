@@ -1,16 +1,17 @@
 import type { CompiledPrice } from '../billing/pricing/price';
-import type { CatalogModel, PriceVersion } from '../models/catalog-model';
+import type { CatalogModel, Price } from '../models/catalog-model';
 import { tokensOf, type UsageVector, vendorBillOf } from '../providers/contract/usage';
 
 /** Whether any of these models may charge tokens, so that the request needs a token estimate. */
 export function mayCountTokens(models: readonly CatalogModel[]): boolean {
-  return models.some(
-    ({ prices, deployments }) => hasTokens(prices) || deployments.some((each) => hasTokens(each.prices)),
-  );
+  return haveSomePrice(models, ({ tokens }) => tokens !== undefined);
 }
 
-function hasTokens(prices: readonly PriceVersion[]): boolean {
-  return prices.some(({ price }) => price.tokens !== undefined);
+/** Whether a price of one of these models, or of a deployment of theirs, matches. */
+export function haveSomePrice(models: readonly CatalogModel[], matches: (price: Price) => boolean): boolean {
+  return models
+    .flatMap((model) => [model, ...model.deployments])
+    .some(({ prices }) => prices.some(({ price }) => matches(price)));
 }
 
 /**

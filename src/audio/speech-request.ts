@@ -1,8 +1,9 @@
 import { GatewayError } from '../core/errors/gateway-error';
 import { countCodePoints } from '../core/validation/code-points';
-import type { CatalogModel, PriceVersion } from '../models/catalog-model';
+import type { CatalogModel } from '../models/catalog-model';
 import type { SpeechRequest } from '../providers/contract/speech';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
+import { haveSomePrice } from './priced-by-tokens';
 
 /** An option of a request that a model does not support. */
 interface Mismatch {
@@ -94,12 +95,6 @@ const CHINESE = /\p{Script=Han}/gu;
  * the vendor's own characters, those that may count twice do.
  */
 export function estimateCharacters({ input }: SpeechRequest, models: readonly CatalogModel[]): number {
-  const isBilled = models.some(
-    ({ prices, deployments }) => hasUnits(prices) || deployments.some((each) => hasUnits(each.prices)),
-  );
+  const isBilled = haveSomePrice(models, ({ unit }) => unit !== undefined);
   return countCodePoints(input) + (isBilled ? (input.match(CHINESE)?.length ?? 0) : 0);
-}
-
-function hasUnits(prices: readonly PriceVersion[]): boolean {
-  return prices.some(({ price }) => price.unit !== undefined);
 }

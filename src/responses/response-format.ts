@@ -86,9 +86,10 @@ export class ResponseFormat implements ChatFormat {
   /** `null`: the candidate gets a chat, which has the images that were fetched for it. */
   private directTo(candidate: Candidate): Direct | null {
     const responses = responsesOf(candidate);
-    const input = responses === null ? null : toInputItems(this.body);
-    if (responses === null || input === null) return null;
-    return candidate.quirks.inputImageUrls === 'inline' && haveImageUrls(input) ? null : { responses, input };
+    if (responses === null) return null;
+    const input = toInputItems(this.body);
+    if (input === null || (candidate.quirks.inputImageUrls === 'inline' && haveImageUrls(input))) return null;
+    return { responses, input };
   }
 
   private nowSeconds(): number {

@@ -1,9 +1,15 @@
-import { ProviderError } from '../contract/provider-error';
+import { ProviderError, type ProviderErrorOptions } from '../contract/provider-error';
 import type { SpeechRequest } from '../contract/speech';
 
 /** Refused before anything is sent, so failover to another deployment is possible. */
 export function unsupported(param: string, message = `This model does not support ${param}.`): ProviderError {
   return new ProviderError('validation_failed', message, { phase: 'connect', fallback: false, param });
+}
+
+/** The upstream's account lacks the voice of the request. */
+export function unknownVoice(options: ProviderErrorOptions): ProviderError {
+  const message = 'The provider does not have this voice.';
+  return new ProviderError('validation_failed', message, { ...options, fallback: false, param: 'voice' });
 }
 
 /** For speech by models that know neither a speed nor instructions. @throws ProviderError `validation_failed` */

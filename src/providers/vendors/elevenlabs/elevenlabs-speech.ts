@@ -5,7 +5,7 @@ import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { AudioStream } from '../../kit/audio-stream';
 import type { JsonObject } from '../../kit/json';
-import { unsupported } from '../../kit/unsupported';
+import { unknownVoice, unsupported } from '../../kit/unsupported';
 import type { UpstreamHeaders } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 
@@ -37,11 +37,7 @@ export class ElevenLabsSpeech implements SpeechProvider {
 /** Its 404, since the voice is part of the path (https://github.com/elevenlabs/elevenlabs-docs/pull/1317). */
 function blameVoice(error: unknown): never {
   if (!(error instanceof ProviderError) || error.options.upstream?.code !== 'voice_not_found') throw error;
-  throw new ProviderError('validation_failed', 'The provider does not have this voice.', {
-    ...error.options,
-    fallback: false,
-    param: 'voice',
-  });
+  throw unknownVoice(error.options);
 }
 
 /** Credits: half of one for a character of a fast model, and several for some voices. */

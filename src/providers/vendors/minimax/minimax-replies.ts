@@ -1,6 +1,7 @@
 /** What the replies of MiniMax's music, speech and video share. */
 import { ProviderError, type ProviderErrorOptions } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
+import { unknownVoice } from '../../kit/unsupported';
 import { contentRefused } from '../../kit/video-jobs';
 
 const HEXADECIMAL = /^(?:[\da-f]{2})+$/i;
@@ -57,10 +58,8 @@ function faultOf(code: number, phase: 'first_token' | 'stream'): ProviderError {
     case 2042:
     // Not in the list: https://github.com/Kochava-Studios/witsy/issues/478
     case 2054:
-    case 20132: {
-      const message = 'The provider does not have this voice.';
-      return new ProviderError('validation_failed', message, { ...refused(400), fallback: false, param: 'voice' });
-    }
+    case 20132:
+      return unknownVoice(refused(400));
     default:
       return new ProviderError('provider_error', 'The provider failed to make the result.', {
         phase,
