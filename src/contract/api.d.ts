@@ -1842,6 +1842,22 @@ export interface components {
          */
         ImageBackground: "transparent" | "opaque" | "auto" | null;
         /**
+         * @description Quality of JPEG and WebP images in percent; less makes smaller files. Default: 100. Refused where the provider does
+         *     not let the client choose, as `moderation` and `input_fidelity` are.
+         */
+        ImageOutputCompression: number | null;
+        /**
+         * @description How strictly the provider filters content. If omitted or `auto`, the provider chooses.
+         * @enum {string|null}
+         */
+        ImageModeration: "low" | "auto" | null;
+        /**
+         * @description How closely the images follow the input images, faces above all. `high` makes input images cost more tokens. Without
+         *     input images it has no effect.
+         * @enum {string|null}
+         */
+        ImageInputFidelity: "low" | "high" | null;
+        /**
          * @description `url`: a signed URL, valid for about an hour, if the operator has object storage; otherwise the provider's URL, or
          *     501 `not_configured` if the provider returns none. `b64_json`: the image as base64.
          * @default url
@@ -1869,6 +1885,9 @@ export interface components {
             style?: components["schemas"]["ImageStyle"];
             output_format?: components["schemas"]["ImageOutputFormat"];
             background?: components["schemas"]["ImageBackground"];
+            output_compression?: components["schemas"]["ImageOutputCompression"];
+            moderation?: components["schemas"]["ImageModeration"];
+            input_fidelity?: components["schemas"]["ImageInputFidelity"];
             response_format?: components["schemas"]["ImageResponseFormat"];
             /** @description Source or reference images, for models that support them. */
             input_images?: components["schemas"]["ImageSources"];
@@ -1928,6 +1947,9 @@ export interface components {
             style?: components["schemas"]["ImageStyle"];
             output_format?: components["schemas"]["ImageOutputFormat"];
             background?: components["schemas"]["ImageBackground"];
+            output_compression?: components["schemas"]["ImageOutputCompression"];
+            moderation?: components["schemas"]["ImageModeration"];
+            input_fidelity?: components["schemas"]["ImageInputFidelity"];
             response_format?: components["schemas"]["ImageResponseFormat"];
             /** @description ID of the end user. */
             user?: string;
@@ -1952,6 +1974,9 @@ export interface components {
             style?: components["schemas"]["ImageStyle"];
             output_format?: components["schemas"]["ImageOutputFormat"];
             background?: components["schemas"]["ImageBackground"];
+            output_compression?: components["schemas"]["ImageOutputCompression"];
+            moderation?: components["schemas"]["ImageModeration"];
+            input_fidelity?: components["schemas"]["ImageInputFidelity"];
             response_format?: components["schemas"]["ImageResponseFormat"];
             /** @description Images to edit. */
             input_images: components["schemas"]["ImageSource"][];
@@ -3032,6 +3057,9 @@ export type ImageQuality = components['schemas']['ImageQuality'];
 export type ImageStyle = components['schemas']['ImageStyle'];
 export type ImageOutputFormat = components['schemas']['ImageOutputFormat'];
 export type ImageBackground = components['schemas']['ImageBackground'];
+export type ImageOutputCompression = components['schemas']['ImageOutputCompression'];
+export type ImageModeration = components['schemas']['ImageModeration'];
+export type ImageInputFidelity = components['schemas']['ImageInputFidelity'];
 export type ImageResponseFormat = components['schemas']['ImageResponseFormat'];
 export type ImageSource = components['schemas']['ImageSource'];
 export type ImageSources = components['schemas']['ImageSources'];

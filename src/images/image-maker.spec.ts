@@ -31,6 +31,9 @@ const REQUEST: ImageRequest = {
   style: null,
   format: null,
   background: null,
+  compression: null,
+  moderation: null,
+  inputFidelity: null,
   user: null,
   images: [],
   mask: null,
@@ -100,14 +103,14 @@ describe('ImageMaker calls', () => {
   });
 });
 
-describe('a choice of format or background', () => {
+describe('an option of the output', () => {
   const results = [{ images: [image()], usage: null }];
   const mapping = { map: { format: 'output_format' }, output: {} };
 
   it.each<[string, Partial<Scene>]>([
-    ['a deployment that takes both', { quirks: { imageOutput: true }, request: { background: 'opaque' } }],
+    ['a deployment that takes it', { quirks: { imageOutput: true }, request: { background: 'opaque' } }],
     ['a deployment with a mapping of formats', { mapping, request: { format: 'webp' } }],
-    ['a deployment without either, when neither is asked for', {}],
+    ['a deployment without options, when none is asked for', {}],
   ])('is sent to %s', async (_what, scene) => {
     expect((await make({ results, ...scene })).images).toHaveLength(1);
   });
@@ -116,6 +119,9 @@ describe('a choice of format or background', () => {
     ['output_format', { request: { format: 'webp' } }],
     ['output_format', { mapping: { map: {}, output: {} }, request: { format: 'webp' } }],
     ['background', { mapping, request: { background: 'opaque' } }],
+    ['output_compression', { request: { compression: 50 } }],
+    ['moderation', { request: { moderation: 'low' } }],
+    ['input_fidelity', { request: { inputFidelity: 'low' } }],
   ])('is refused before the call where the deployment has none: %s', async (param, scene) => {
     const refusal = await providerErrorOf(make({ results, ...scene }));
     expect([refusal.code, refusal.options]).toMatchObject(['validation_failed', { param, phase: 'connect' }]);

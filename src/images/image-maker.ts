@@ -125,10 +125,14 @@ function imagesOf({ provider }: Candidate): ImagesProvider {
   return images;
 }
 
-function assertChoices({ format, background }: ImageRequest, { quirks, deployment: { mapping } }: Candidate): void {
+function assertChoices(request: ImageRequest, { quirks, deployment: { mapping } }: Candidate): void {
   if (quirks.imageOutput === true) return;
+  const { format, background, compression, moderation, inputFidelity } = request;
   if (format !== null && mapping?.map.format === undefined) throw unsupported('output_format');
   if (background !== null) throw unsupported('background');
+  if (compression !== null) throw unsupported('output_compression');
+  if (moderation !== null) throw unsupported('moderation');
+  if (inputFidelity !== null) throw unsupported('input_fidelity');
 }
 
 /** Distributes the images over the calls as evenly as possible. */

@@ -12,6 +12,9 @@ const ORDER: ImageOrder = {
   style: null,
   format: null,
   background: null,
+  compression: null,
+  moderation: null,
+  inputFidelity: null,
   user: null,
   responseFormat: 'url',
   isEdit: false,
@@ -66,6 +69,14 @@ describe('values listed in the catalogue', () => {
     expect(refusalOf({ format: 'jpeg', background: 'transparent' }, any)).toEqual(['background', undefined]);
     expect(refusalOf({ format: 'jpeg', background: 'opaque' }, any)).toBeNull();
     expect(refusalOf({ format: 'webp', background: 'transparent' }, any)).toBeNull();
+  });
+
+  it('refuses compressed images in a format without compression', () => {
+    const any = modelOf({});
+    for (const format of [null, 'png']) {
+      expect(refusalOf({ format, compression: 50 }, any)).toEqual(['output_compression', { supported: [100] }]);
+    }
+    expect(refusalOf({ format: 'webp', compression: 0 }, any)).toBeNull();
   });
 
   it('accepts any value when the catalogue lists none', () => {

@@ -17,6 +17,10 @@ export interface ImageOrder {
   readonly style: string | null;
   readonly format: string | null;
   readonly background: string | null;
+  /** Percent. */
+  readonly compression: number | null;
+  readonly moderation: string | null;
+  readonly inputFidelity: string | null;
   readonly user: string | null;
   readonly responseFormat: ImageResponseFormat;
   /** An edit, as opposed to a generation with reference images. */
@@ -29,6 +33,9 @@ export interface ImageOrder {
 
 /** The input images of an order. */
 export type OrderImages = Pick<ImageOrder, 'sources' | 'sourceField' | 'mask'>;
+
+/** Percent, at every provider that has the option; PNG images have no other. */
+const DEFAULT_COMPRESSION = 100;
 
 /** Official clients send `auto` for the model's default; not every vendor accepts it. */
 function unlessAuto(value: string | null | undefined): string | null {
@@ -44,6 +51,9 @@ export function toImageOrder(body: ImageFieldsDto, images: OrderImages & Pick<Im
     style: body.style ?? null,
     format: body.output_format ?? null,
     background: unlessAuto(body.background),
+    compression: body.output_compression === DEFAULT_COMPRESSION ? null : (body.output_compression ?? null),
+    moderation: unlessAuto(body.moderation),
+    inputFidelity: images.sources.length === 0 ? null : (body.input_fidelity ?? null),
     user: body.user ?? null,
     responseFormat: body.response_format ?? 'url',
     ...images,
@@ -80,6 +90,7 @@ function findMismatch(order: ImageOrder, model: CatalogModel): Mismatch | null {
     notListed('output_format', order.format, media?.formats, model) ??
     notListed('background', order.background, media?.backgrounds, model) ??
     transparentJpeg(order) ??
+    compressedPng(order) ??
     tooMany(order, model) ??
     notEditing(order, model)
   );
@@ -98,6 +109,13 @@ function notListed(
 function transparentJpeg({ format, background }: ImageOrder): Mismatch | null {
   if (format !== 'jpeg' || background !== 'transparent') return null;
   return { param: 'background', message: 'JPEG images cannot have a transparent background.' };
+}
+
+/** The models that compress images make PNG images by default. */
+function compressedPng({ format, compression }: ImageOrder): Mismatch | null {
+  if (compression === null || format === 'jpeg' || format === 'webp') return null;
+  const message = 'Only images with the output_format jpeg or webp can be compressed.';
+  return { param: 'output_compression', message, details: { supported: [DEFAULT_COMPRESSION] } };
 }
 
 function tooMany({ count }: ImageOrder, { id, media }: CatalogModel): Mismatch | null {

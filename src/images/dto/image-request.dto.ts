@@ -25,6 +25,8 @@ const MAX_PROMPT_CHARACTERS = 32_000;
 export const IMAGE_QUALITIES = ['standard', 'hd', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'] as const;
 const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
 const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
+const MODERATIONS = ['low', 'auto'] as const;
+const INPUT_FIDELITIES = ['low', 'high'] as const;
 export const IMAGE_RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 export type ImageResponseFormat = (typeof IMAGE_RESPONSE_FORMATS)[number];
 
@@ -66,6 +68,20 @@ export class ImageFieldsDto {
   @IsOptional()
   @IsIn(BACKGROUNDS)
   background?: (typeof BACKGROUNDS)[number] | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(100)
+  output_compression?: number | null;
+
+  @IsOptional()
+  @IsIn(MODERATIONS)
+  moderation?: (typeof MODERATIONS)[number] | null;
+
+  @IsOptional()
+  @IsIn(INPUT_FIDELITIES)
+  input_fidelity?: (typeof INPUT_FIDELITIES)[number] | null;
 
   @IsOptional()
   @IsIn(IMAGE_RESPONSE_FORMATS)

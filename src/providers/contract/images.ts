@@ -21,6 +21,12 @@ export interface ImageRequest {
   readonly format: string | null;
   /** `transparent` or `opaque`; as `format`. */
   readonly background: string | null;
+  /** Quality of JPEG and WebP images in percent; as `format`. */
+  readonly compression: number | null;
+  /** `low`; as `format`. */
+  readonly moderation: string | null;
+  /** `low` or `high`, with input images only; as `format`. */
+  readonly inputFidelity: string | null;
   readonly user: string | null;
   /** Images to edit or to use as references; empty: the prompt alone. */
   readonly images: readonly ImageFile[];

@@ -47,7 +47,7 @@ async function asked(): Promise<[string, string | Buffer][]> {
 
 describe('an edit', () => {
   it('by form sends the provider the image, the mask and the fields only', async () => {
-    const fields = { n: '1', size: '64x48', quality: 'high', user: 'ada', mask: png(2) };
+    const fields = { n: '1', size: '64x48', quality: 'high', input_fidelity: 'high', user: 'ada', mask: png(2) };
     const { reply, cost } = await served.costOf(() =>
       edit({ ...fields, routing: '{"max_attempts":1}', background: 'auto', 'x-mine': '1' }),
     );
@@ -64,6 +64,7 @@ describe('an edit', () => {
         ['n', '1'],
         ['size', '64x48'],
         ['quality', 'high'],
+        ['input_fidelity', 'high'],
         ['user', 'ada'],
         ['response_format', 'b64_json'],
         ['image', tinyPng(1)],

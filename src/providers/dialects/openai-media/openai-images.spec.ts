@@ -29,7 +29,8 @@ describe('toImageGeneration', () => {
       response_format: 'b64_json',
     });
     const chosen = { size: '1024x1024', quality: 'hd', style: 'vivid', format: 'webp', background: 'transparent' };
-    const full = imageRequest({ count: 3, ...chosen, user: 'ada' });
+    const output = { compression: 0, moderation: 'low', inputFidelity: 'high' };
+    const full = imageRequest({ count: 3, ...chosen, ...output, user: 'ada' });
     expect(toImageGeneration(full, providerCall({ quirks: { imageResponseFormat: 'none' } }))).toEqual({
       model: 'upstream-model',
       prompt: 'a lighthouse',
@@ -39,6 +40,9 @@ describe('toImageGeneration', () => {
       style: 'vivid',
       output_format: 'webp',
       background: 'transparent',
+      output_compression: 0,
+      moderation: 'low',
+      input_fidelity: 'high',
       user: 'ada',
     });
   });

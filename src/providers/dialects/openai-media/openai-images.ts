@@ -83,7 +83,7 @@ export function toImageEditJson(request: ImageRequest, call: ProviderCall): stri
 
 /** Fields that generations and edits share, without unset ones. */
 function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall): Record<string, string | number> {
-  const { prompt, count, size, quality, style, format: outputFormat, background, user } = request;
+  const { prompt, count, size, quality, style, user } = request;
   const format = responseFormat(request, quirks);
   return {
     model: upstreamModel,
@@ -92,10 +92,21 @@ function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall
     ...(size !== null && toUpstreamSize(size, quirks)),
     ...(quality !== null && { quality }),
     ...(style !== null && { style }),
-    ...(outputFormat !== null && { output_format: outputFormat }),
-    ...(background !== null && { background }),
+    ...outputFields(request),
     ...(user !== null && quirks.dropFields?.includes('user') !== true && { user }),
     ...(format !== null && { response_format: format }),
+  };
+}
+
+/** The fields behind the quirk `imageOutput`. */
+function outputFields(request: ImageRequest): Record<string, string | number> {
+  const { format, background, compression, moderation, inputFidelity } = request;
+  return {
+    ...(format !== null && { output_format: format }),
+    ...(background !== null && { background }),
+    ...(compression !== null && { output_compression: compression }),
+    ...(moderation !== null && { moderation }),
+    ...(inputFidelity !== null && { input_fidelity: inputFidelity }),
   };
 }
 
