@@ -1842,8 +1842,14 @@ export interface components {
          */
         ImageBackground: "transparent" | "opaque" | "auto" | null;
         /**
-         * @description Quality of JPEG and WebP images in percent; less makes smaller files. Default: 100. Refused where the provider does
-         *     not let the client choose, as `moderation` and `input_fidelity` are.
+         * @description How much the model plans before it draws, for dense text and complex layouts. If omitted, the model chooses. Refused
+         *     where the provider does not let the client choose.
+         * @enum {string|null}
+         */
+        ImageComplexity: "low" | "medium" | "high" | null;
+        /**
+         * @description Quality of JPEG and WebP images in percent; less makes smaller files. Default: 100. Refused as
+         *     `complexity` is, like `moderation` and `input_fidelity`.
          */
         ImageOutputCompression: number | null;
         /**
@@ -1885,6 +1891,7 @@ export interface components {
             style?: components["schemas"]["ImageStyle"];
             output_format?: components["schemas"]["ImageOutputFormat"];
             background?: components["schemas"]["ImageBackground"];
+            complexity?: components["schemas"]["ImageComplexity"];
             output_compression?: components["schemas"]["ImageOutputCompression"];
             moderation?: components["schemas"]["ImageModeration"];
             input_fidelity?: components["schemas"]["ImageInputFidelity"];
@@ -1947,6 +1954,7 @@ export interface components {
             style?: components["schemas"]["ImageStyle"];
             output_format?: components["schemas"]["ImageOutputFormat"];
             background?: components["schemas"]["ImageBackground"];
+            complexity?: components["schemas"]["ImageComplexity"];
             output_compression?: components["schemas"]["ImageOutputCompression"];
             moderation?: components["schemas"]["ImageModeration"];
             input_fidelity?: components["schemas"]["ImageInputFidelity"];
@@ -1974,6 +1982,7 @@ export interface components {
             style?: components["schemas"]["ImageStyle"];
             output_format?: components["schemas"]["ImageOutputFormat"];
             background?: components["schemas"]["ImageBackground"];
+            complexity?: components["schemas"]["ImageComplexity"];
             output_compression?: components["schemas"]["ImageOutputCompression"];
             moderation?: components["schemas"]["ImageModeration"];
             input_fidelity?: components["schemas"]["ImageInputFidelity"];
@@ -3057,6 +3066,7 @@ export type ImageQuality = components['schemas']['ImageQuality'];
 export type ImageStyle = components['schemas']['ImageStyle'];
 export type ImageOutputFormat = components['schemas']['ImageOutputFormat'];
 export type ImageBackground = components['schemas']['ImageBackground'];
+export type ImageComplexity = components['schemas']['ImageComplexity'];
 export type ImageOutputCompression = components['schemas']['ImageOutputCompression'];
 export type ImageModeration = components['schemas']['ImageModeration'];
 export type ImageInputFidelity = components['schemas']['ImageInputFidelity'];

@@ -127,9 +127,10 @@ function imagesOf({ provider }: Candidate): ImagesProvider {
 
 function assertChoices(request: ImageRequest, { quirks, deployment: { mapping } }: Candidate): void {
   if (quirks.imageOutput === true) return;
-  const { format, background, compression, moderation, inputFidelity } = request;
+  const { format, background, complexity, compression, moderation, inputFidelity } = request;
   if (format !== null && mapping?.map.format === undefined) throw unsupported('output_format');
   if (background !== null) throw unsupported('background');
+  if (complexity !== null) throw unsupported('complexity');
   if (compression !== null) throw unsupported('output_compression');
   if (moderation !== null) throw unsupported('moderation');
   if (inputFidelity !== null) throw unsupported('input_fidelity');

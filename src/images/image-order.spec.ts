@@ -12,6 +12,7 @@ const ORDER: ImageOrder = {
   style: null,
   format: null,
   background: null,
+  complexity: null,
   compression: null,
   moderation: null,
   inputFidelity: null,

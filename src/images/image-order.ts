@@ -4,24 +4,12 @@ import type { ImageInput, ParsedImage } from '../core/media/image-inputs';
 import type { Candidate } from '../inference/inference.types';
 import { promptTokens } from '../inference/token-estimate';
 import type { CatalogModel } from '../models/catalog-model';
+import type { ImageOptions } from '../providers/contract/images';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 import type { ImageFieldsDto, ImageResponseFormat } from './dto/image-request.dto';
 
 /** A request for images, independent of its encoding. */
-export interface ImageOrder {
-  readonly prompt: string;
-  readonly count: number;
-  /** `null`: not specified. */
-  readonly size: string | null;
-  readonly quality: string | null;
-  readonly style: string | null;
-  readonly format: string | null;
-  readonly background: string | null;
-  /** Percent. */
-  readonly compression: number | null;
-  readonly moderation: string | null;
-  readonly inputFidelity: string | null;
-  readonly user: string | null;
+export interface ImageOrder extends ImageOptions {
   readonly responseFormat: ImageResponseFormat;
   /** An edit, as opposed to a generation with reference images. */
   readonly isEdit: boolean;
@@ -51,6 +39,7 @@ export function toImageOrder(body: ImageFieldsDto, images: OrderImages & Pick<Im
     style: body.style ?? null,
     format: body.output_format ?? null,
     background: unlessAuto(body.background),
+    complexity: body.complexity ?? null,
     compression: body.output_compression === DEFAULT_COMPRESSION ? null : (body.output_compression ?? null),
     moderation: unlessAuto(body.moderation),
     inputFidelity: images.sources.length === 0 ? null : (body.input_fidelity ?? null),

@@ -71,16 +71,16 @@ class ImageInference implements UnaryInference<MadeImages> {
   }
 
   attempt(candidate: Candidate, call: ProviderCall): Promise<MadeImages> {
-    const { prompt, count, size, quality, style, background, compression, moderation, inputFidelity, user } =
-      this.order;
+    const { prompt, count } = this.order;
     const { maskColor } = candidate.quirks;
     const mask = (maskColor && this.convertedMasks.get(maskColor)) ?? this.order.mask;
     if (mask instanceof GatewayError) return Promise.reject(mask);
     const delivery = this.returnsVendorUrls ? 'url' : 'bytes';
     // The only format of a model needs no choice.
     const format = candidate.model.media?.formats?.length === 1 ? null : this.order.format;
-    const options = { size, quality, style, format, background, compression, moderation, inputFidelity, user };
-    const request = { prompt, count, ...options, images: this.shown, mask, delivery } as const;
+    const { size, quality, style, background, complexity, compression, moderation, inputFidelity, user } = this.order;
+    const choices = { size, quality, style, format, background, complexity, compression, moderation, inputFidelity };
+    const request = { prompt, count, ...choices, user, images: this.shown, mask, delivery } as const;
     return this.parts.maker.make(request, candidate, call);
   }
 

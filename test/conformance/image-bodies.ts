@@ -33,6 +33,7 @@ const fields: readonly object[] = [
   ...['png', 'jpeg', 'webp', 'gif', 'PNG', null].map((format) => ({ output_format: format })),
   ...['transparent', 'opaque', 'auto', 'none', null].map((background) => ({ background })),
   ...[-1, 0, 50.5, 100, 101, '50', null].map((compression) => ({ output_compression: compression })),
+  ...['low', 'medium', 'high', 'max', null].map((complexity) => ({ complexity })),
   ...['low', 'auto', 'high', null].map((moderation) => ({ moderation })),
   ...['low', 'high', 'auto', null].map((fidelity) => ({ input_fidelity: fidelity })),
   ...['url', 'b64_json', 'b64', null].map((format) => ({ response_format: format })),

@@ -12,6 +12,7 @@ export function imageRequest(overrides: Partial<ImageRequest> = {}): ImageReques
     style: null,
     format: null,
     background: null,
+    complexity: null,
     compression: null,
     moderation: null,
     inputFidelity: null,

@@ -25,6 +25,7 @@ const MAX_PROMPT_CHARACTERS = 32_000;
 export const IMAGE_QUALITIES = ['standard', 'hd', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'] as const;
 const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
 const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
+const COMPLEXITIES = ['low', 'medium', 'high'] as const;
 const MODERATIONS = ['low', 'auto'] as const;
 const INPUT_FIDELITIES = ['low', 'high'] as const;
 export const IMAGE_RESPONSE_FORMATS = ['url', 'b64_json'] as const;
@@ -68,6 +69,10 @@ export class ImageFieldsDto {
   @IsOptional()
   @IsIn(BACKGROUNDS)
   background?: (typeof BACKGROUNDS)[number] | null;
+
+  @IsOptional()
+  @IsIn(COMPLEXITIES)
+  complexity?: (typeof COMPLEXITIES)[number] | null;
 
   @IsOptional()
   @IsInt()

@@ -8,8 +8,8 @@ export interface ImageFile {
   readonly contentType: ImageContentType;
 }
 
-/** An image request that the endpoint has validated. Nothing else of the client's body reaches a provider. */
-export interface ImageRequest {
+/** What a client may choose. */
+export interface ImageOptions {
   readonly prompt: string;
   /** 1 to 10. */
   readonly count: number;
@@ -21,6 +21,8 @@ export interface ImageRequest {
   readonly format: string | null;
   /** `transparent` or `opaque`; as `format`. */
   readonly background: string | null;
+  /** `low`, `medium` or `high`; as `format`. */
+  readonly complexity: string | null;
   /** Quality of JPEG and WebP images in percent; as `format`. */
   readonly compression: number | null;
   /** `low`; as `format`. */
@@ -28,6 +30,10 @@ export interface ImageRequest {
   /** `low` or `high`, with input images only; as `format`. */
   readonly inputFidelity: string | null;
   readonly user: string | null;
+}
+
+/** An image request that the endpoint has validated. Nothing else of the client's body reaches a provider. */
+export interface ImageRequest extends ImageOptions {
   /** Images to edit or to use as references; empty: the prompt alone. */
   readonly images: readonly ImageFile[];
   readonly mask: ImageFile | null;

@@ -40,7 +40,7 @@ it('returns the images and their cost, and writes a receipt', async () => {
 it('sends the provider only the requested parameters', async () => {
   served.upstream.answer = images(1);
   const options = { size: '64x48', quality: 'high', style: 'vivid', output_format: 'webp', background: 'transparent' };
-  const fields = { n: 1, ...options, output_compression: 50, moderation: 'low', user: 'ada' };
+  const fields = { n: 1, ...options, complexity: 'low', output_compression: 50, moderation: 'low', user: 'ada' };
   await served.create({ ...fields, input_fidelity: 'high', x_mine: 1, routing: { max_attempts: 1 } });
   expect(served.lastAsked?.url).toBe('/v1/images/generations');
   expect(served.lastBody).toEqual({ model: 'images', prompt: 'a cat', response_format: 'b64_json', ...fields });

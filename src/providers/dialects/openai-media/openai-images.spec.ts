@@ -29,7 +29,7 @@ describe('toImageGeneration', () => {
       response_format: 'b64_json',
     });
     const chosen = { size: '1024x1024', quality: 'hd', style: 'vivid', format: 'webp', background: 'transparent' };
-    const output = { compression: 0, moderation: 'low', inputFidelity: 'high' };
+    const output = { complexity: 'high', compression: 0, moderation: 'low', inputFidelity: 'high' };
     const full = imageRequest({ count: 3, ...chosen, ...output, user: 'ada' });
     expect(toImageGeneration(full, providerCall({ quirks: { imageResponseFormat: 'none' } }))).toEqual({
       model: 'upstream-model',
@@ -40,6 +40,7 @@ describe('toImageGeneration', () => {
       style: 'vivid',
       output_format: 'webp',
       background: 'transparent',
+      complexity: 'high',
       output_compression: 0,
       moderation: 'low',
       input_fidelity: 'high',

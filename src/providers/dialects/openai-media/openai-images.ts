@@ -100,10 +100,11 @@ function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall
 
 /** The fields behind the quirk `imageOutput`. */
 function outputFields(request: ImageRequest): Record<string, string | number> {
-  const { format, background, compression, moderation, inputFidelity } = request;
+  const { format, background, complexity, compression, moderation, inputFidelity } = request;
   return {
     ...(format !== null && { output_format: format }),
     ...(background !== null && { background }),
+    ...(complexity !== null && { complexity }),
     ...(compression !== null && { output_compression: compression }),
     ...(moderation !== null && { moderation }),
     ...(inputFidelity !== null && { input_fidelity: inputFidelity }),

@@ -18,6 +18,7 @@ function requestFor(prompt: string, fields: Partial<ImageRequest> = {}): ImageRe
     style: null,
     format: null,
     background: null,
+    complexity: null,
     compression: null,
     moderation: null,
     inputFidelity: null,
