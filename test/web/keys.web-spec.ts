@@ -178,6 +178,8 @@ describeJourney('API keys', () => {
     await user.picture('key-revoke');
     await dialog.getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('This key is revoked').waitFor();
+    // The button that had the focus is gone.
+    await page.locator('h1:focus').waitFor();
     await expectAnswer(secret, '401 key_revoked');
     await expectAnswer(successor, '200');
     await page.getByRole('link', { name: 'Show the new key' }).click();

@@ -14,3 +14,20 @@ export function giveHeadingFocus(heading: HTMLElement | null): void {
   isWanted = false;
   heading.focus();
 }
+
+/**
+ * Gives the focus to an element; once the element disappears with it, as the button of an action does that cannot be
+ * repeated, to the heading of the page. Without that, the next Tab would start at the top of the page.
+ */
+export function returnFocus(opener: HTMLElement): void {
+  opener.focus();
+  const observer = new MutationObserver(check);
+  observer.observe(document.body, { childList: true, subtree: true });
+  check();
+
+  function check(): void {
+    if (document.activeElement === opener) return;
+    observer.disconnect();
+    if (!opener.isConnected && document.activeElement === document.body) document.querySelector('h1')?.focus();
+  }
+}

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useSyncExternalStore, type RefObject } from 'react';
+import { returnFocus } from '../app/heading-focus';
 
 let open: readonly HTMLDialogElement[] = [];
 const listeners = new Set<() => void>();
@@ -20,7 +21,7 @@ export function useTopModal(): HTMLDialogElement | null {
 
 /**
  * Opens the native element as a modal while it is mounted. It keeps the focus inside; on unmounting the focus returns
- * to the element that had it.
+ * to the element that had it, or to the heading of the page when that is gone.
  * @param focusFirst the element that takes the focus; without one, the browser chooses
  */
 export function useModal(
@@ -39,7 +40,7 @@ export function useModal(
     return () => {
       setOpen(open.filter((each) => each !== dialog));
       dialog?.close();
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+      if (opener instanceof HTMLElement && opener !== document.body) returnFocus(opener);
     };
   }, []);
   return ref;
