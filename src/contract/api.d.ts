@@ -1460,6 +1460,11 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /**
+             * @description Forwarded as the `verbosity` of a chat completion.
+             * @enum {string|null}
+             */
+            verbosity?: "low" | "medium" | "high" | null;
         } & {
             [key: string]: unknown;
         }) | null;

@@ -30,6 +30,7 @@ const OTHER_FIELDS: readonly (readonly [RegExp, string])[] = [
   [/^response_format(\.json_schema)?/, 'text.format'],
   [/^tool_choice\.(function|custom|allowed_tools)/, 'tool_choice'],
   [/^reasoning_effort$/, 'reasoning.effort'],
+  [/^verbosity$/, 'text.verbosity'],
   [/^max_(completion_)?tokens$/, 'max_output_tokens'],
 ];
 

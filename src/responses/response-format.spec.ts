@@ -137,7 +137,13 @@ describe('the echoed settings', () => {
   it('contain the effective values, and defaults where none were sent', () => {
     const tools = [{ type: 'web_search' }, { type: 'function', name: 'f' }];
     const format = { type: 'json_schema', name: 'a', schema: {} };
-    const asked = { instructions: 'x', temperature: 1, tools, tool_choice: 'required', text: { format } };
+    const asked = {
+      instructions: 'x',
+      temperature: 1,
+      tools,
+      tool_choice: 'required',
+      text: { format, verbosity: 'low' },
+    };
     expect(settingsFor({ ...asked, metadata: { a: 'b' }, store: true })).toMatchObject({
       instructions: 'x',
       temperature: 1,
@@ -145,7 +151,7 @@ describe('the echoed settings', () => {
       tools: [{ type: 'function', name: 'f', description: null, parameters: null, strict: null }],
       tool_choice: 'required',
       parallel_tool_calls: true,
-      text: { format: { ...format, description: null, strict: false } },
+      text: { format: { ...format, description: null, strict: false }, verbosity: 'low' },
       metadata: { a: 'b' },
       store: false,
       previous_response_id: null,

@@ -66,7 +66,7 @@ function settingsOf(body: ResponseRequestDto): object {
     tools: clientTools.map(toTool),
     tool_choice: choice != null && clientTools.length > 0 && isClientChoice(choice) ? choice : 'auto',
     parallel_tool_calls: body.parallel_tool_calls ?? true,
-    text: { format: toFormat(text?.format) },
+    text: { format: toFormat(text?.format), ...(text?.verbosity != null && { verbosity: text.verbosity }) },
     max_output_tokens: body.max_output_tokens ?? null,
     temperature: body.temperature ?? 1,
     top_p: body.top_p ?? 1,

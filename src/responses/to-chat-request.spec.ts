@@ -39,6 +39,7 @@ describe('parameters', () => {
       user: 'ada',
       metadata: { a: 'b' },
       reasoning: { effort: 'high', summary: 'auto' },
+      text: { verbosity: 'low' },
       include: ['reasoning.encrypted_content'],
       store: false,
       background: true,
@@ -57,6 +58,7 @@ describe('parameters', () => {
       presence_penalty: 0.5,
       frequency_penalty: -0.5,
       reasoning_effort: 'high',
+      verbosity: 'low',
       service_tier: 'flex',
       user: 'ada',
       safety_identifier: 's',
@@ -281,6 +283,7 @@ describe('chat validation errors are reported with paths of the request', () => 
     expect(paths.translateError(error('messages[0].content'))).toMatchObject({ param: 'instructions' });
     expect(paths.translateError(error('response_format'))).toMatchObject({ param: 'text.format' });
     expect(paths.translateError(error('reasoning_effort'))).toMatchObject({ param: 'reasoning.effort' });
+    expect(paths.translateError(error('verbosity'))).toMatchObject({ param: 'text.verbosity' });
     expect(paths.translateError(error('max_tokens'))).toMatchObject({ param: 'max_output_tokens' });
     expect(paths.translateError(error('temperature'))).toMatchObject({ param: 'temperature' });
     const other = new Error('something else');

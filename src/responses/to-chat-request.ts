@@ -32,6 +32,7 @@ export function toChatRequest(body: ResponseRequestDto): TranslatedRequest {
     ...(body.presence_penalty != null && { presence_penalty: body.presence_penalty }),
     ...(body.frequency_penalty != null && { frequency_penalty: body.frequency_penalty }),
     ...(body.reasoning?.effort != null && { reasoning_effort: body.reasoning.effort }),
+    ...(body.text?.verbosity != null && { verbosity: body.text.verbosity }),
     ...(body.service_tier != null && { service_tier: body.service_tier }),
     ...(body.user != null && { user: body.user }),
     ...(body.safety_identifier != null && { safety_identifier: body.safety_identifier }),

@@ -35,6 +35,8 @@ export const RESPONSE_BODIES: readonly unknown[] = [
   respond({ tools: [tool], tool_choice: ['auto'] }),
   respond({ tool_choice: 'sometimes' }),
   respond({ text: { format: { type: 'json_schema', name: 'a', schema: {} }, verbosity: 'low' } }),
+  respond({ text: { verbosity: 'enormous' } }),
+  respond({ text: { format: null, verbosity: null } }),
   respond({ text: { format: { type: 'grammar' } } }),
   respond({ text: { format: { name: 'a' } } }),
   respond({ text: { format: 'text' } }),

@@ -113,7 +113,7 @@ const RESPONSE_FORMATS = {
 /** Enough for any model, and small enough that tokens times price stays exact. */
 export const MAX_TOKENS = 2_147_483_647;
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
-const VERBOSITIES = ['low', 'medium', 'high'] as const;
+export const VERBOSITIES = ['low', 'medium', 'high'] as const;
 const OUTPUT_MODALITIES = ['text', 'audio'] as const;
 
 /** What chat completions, completions and responses have in common. */

@@ -15,7 +15,12 @@ import {
   NotEquals,
 } from 'class-validator';
 import { NestedArray, NestedObject, UnlessString } from '../../core/validation/nested';
-import { MAX_TOKENS, REASONING_EFFORTS, SamplingOptionsDto } from '../../chat/dto/chat-completion-request.dto';
+import {
+  MAX_TOKENS,
+  REASONING_EFFORTS,
+  SamplingOptionsDto,
+  VERBOSITIES,
+} from '../../chat/dto/chat-completion-request.dto';
 import { IsStringRecord } from '../../core/validation/records';
 import { RoutingDto } from '../../models/routing/routing.dto';
 
@@ -76,6 +81,10 @@ export class ResponseTextOptionsDto {
   @IsOptional()
   @NestedObject(ResponseTextFormatDto)
   format?: ResponseTextFormatDto | null;
+
+  @IsOptional()
+  @IsIn(VERBOSITIES)
+  verbosity?: (typeof VERBOSITIES)[number] | null;
 }
 
 /** A function or custom tool; other types are ignored. */
