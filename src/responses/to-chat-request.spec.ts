@@ -46,6 +46,8 @@ describe('parameters', () => {
       truncation: 'auto',
       safety_identifier: 's',
       prompt_cache_key: 'a',
+      prompt_cache_retention: '24h',
+      prompt_cache_options: { mode: 'explicit' },
       client_metadata: { a: 1 },
     });
     expect(chat).toEqual({
@@ -63,6 +65,8 @@ describe('parameters', () => {
       user: 'ada',
       safety_identifier: 's',
       prompt_cache_key: 'a',
+      prompt_cache_retention: '24h',
+      prompt_cache_options: { mode: 'explicit' },
     });
     expect(Object.keys(translate({ stream: null, temperature: null, tools: null, text: null }))).toEqual([
       'model',

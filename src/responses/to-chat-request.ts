@@ -37,6 +37,8 @@ export function toChatRequest(body: ResponseRequestDto): TranslatedRequest {
     ...(body.user != null && { user: body.user }),
     ...(body.safety_identifier != null && { safety_identifier: body.safety_identifier }),
     ...(body.prompt_cache_key != null && { prompt_cache_key: body.prompt_cache_key }),
+    ...(body.prompt_cache_retention != null && { prompt_cache_retention: body.prompt_cache_retention }),
+    ...(body.prompt_cache_options != null && { prompt_cache_options: body.prompt_cache_options }),
     ...toolsOf(body),
     ...formatOf(body.text?.format),
   };

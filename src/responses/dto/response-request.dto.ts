@@ -197,6 +197,14 @@ export class ResponseRequestDto extends SamplingOptionsDto {
   prompt_cache_key?: string | null;
 
   @IsOptional()
+  @IsString()
+  prompt_cache_retention?: string | null;
+
+  @IsOptional()
+  @IsObject()
+  prompt_cache_options?: Record<string, unknown> | null;
+
+  @IsOptional()
   @NestedObject(RoutingDto, { closed: true })
   routing?: RoutingDto | null;
 }
