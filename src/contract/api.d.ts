@@ -1470,8 +1470,8 @@ export interface components {
         }) | null;
         /**
          * @description Fields that are not listed are ignored, among them `store`, `background`, `truncation` and `include`.
-         *     `previous_response_id` and `conversation` are refused, because earlier turns are not stored and the reply would be
-         *     wrong without them.
+         *     `previous_response_id`, `conversation` and `prompt` are refused, because earlier turns and prompts are not stored and
+         *     the reply would be wrong without them.
          */
         ResponseRequest: {
             model: components["schemas"]["RequestedModel"];
@@ -1486,6 +1486,8 @@ export interface components {
             previous_response_id?: null;
             /** @description Not supported, because nothing is stored. Send the earlier items in `input`. */
             conversation?: null;
+            /** @description Not supported, because nothing is stored. Send the text in `instructions` and `input`. */
+            prompt?: null;
             /** @description Maximum output tokens. A reply that reaches it has the status `incomplete`. */
             max_output_tokens?: number | null;
             temperature?: number | null;

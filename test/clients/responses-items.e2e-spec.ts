@@ -170,7 +170,6 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
       tools: [weather, { type: 'web_search' }],
       reasoning: { effort: 'high' },
       max_output_tokens: 100,
-      prompt: { id: 'pmpt_of_the_operator' },
       include: ['reasoning.encrypted_content'],
       store: true,
       metadata: { a: 'b' },

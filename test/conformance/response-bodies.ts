@@ -56,6 +56,8 @@ export const RESPONSE_BODIES: readonly unknown[] = [
   respond({ previous_response_id: 'resp_1' }),
   respond({ previous_response_id: null, conversation: null }),
   respond({ conversation: { id: 'conv_1' } }),
+  respond({ prompt: { id: 'pmpt_1' } }),
+  respond({ prompt: null }),
   respond({ max_output_tokens: 16, temperature: 2, top_p: 1 }),
   respond({ max_output_tokens: 0 }),
   respond({ temperature: 2.01 }),

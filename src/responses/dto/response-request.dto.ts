@@ -140,6 +140,12 @@ export class ResponseRequestDto extends SamplingOptionsDto {
   conversation?: null;
 
   @IsOptional()
+  @Equals(null, {
+    message: '$property is not supported: prompts are not stored, so send their text in instructions and input',
+  })
+  prompt?: null;
+
+  @IsOptional()
   @IsInt()
   @Min(1)
   @Max(MAX_TOKENS)

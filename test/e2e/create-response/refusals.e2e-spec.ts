@@ -29,6 +29,7 @@ describe('400 validation_failed names the field', () => {
     ['a malformed model id', { model: 7 }, 'model'],
     ['an unknown key in routing', { routing: { host: 'example.com' } }, 'routing.host'],
     ['a previous_response_id', { previous_response_id: 'resp_1' }, 'previous_response_id'],
+    ['a stored prompt', { prompt: { id: 'pmpt_1', variables: { city: 'Lima' } } }, 'prompt'],
     ['a stored conversation', { conversation: 'conv_1' }, 'conversation'],
     [
       'a reference to a stored item',
