@@ -9,6 +9,8 @@ export interface Conversation {
   readonly attachments: readonly string[];
   /** Not empty when the conversation ends with results of tools. */
   readonly toolResults: readonly ToolResult[];
+  /** The names of the tools called since the last user message. */
+  readonly calledTools: ReadonlySet<unknown>;
   /** Equal for equal messages. */
   readonly seed: number;
   readonly promptTokens: number;
@@ -71,11 +73,13 @@ export function readConversation({ messages, tools, seed }: ChatRequest, prompt:
   const calls = messages.flatMap(({ tool_calls: called }) => called ?? []);
   const other = [tools, ...calls].filter((part) => part != null).map((part) => JSON.stringify(part));
   const images = messages.flatMap(partsOf).filter(({ type }) => type === 'image_url');
-  const user = messages.findLast(({ role }) => role === 'user');
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user');
+  const user = messages[lastUser];
   return {
     prompt: collapse(prompt),
     attachments: user === undefined ? [] : partsOf(user).flatMap(({ type }) => ATTACHMENTS.get(type) ?? []),
     toolResults: trailingToolResults(messages),
+    calledTools: calledIn(messages.slice(lastUser + 1)),
     seed: texts.reduce((hash, text) => hashText(text, hash), typeof seed === 'number' ? seed >>> 0 : 0),
     promptTokens: Math.max(1, promptTokensOf([...texts, ...other]) + IMAGE_TOKENS * images.length),
   };
@@ -107,6 +111,11 @@ function trailingToolResults(messages: readonly ChatMessage[]): ToolResult[] {
     name: names.get(message.tool_call_id) ?? 'The tool',
     text: collapse(textOf(message)),
   }));
+}
+
+function calledIn(messages: readonly ChatMessage[]): ReadonlySet<unknown> {
+  const calls = messages.flatMap(({ tool_calls: called }) => (Array.isArray(called) ? (called as unknown[]) : []));
+  return new Set(calls.map((call) => asRecord(asRecord(call)['function'] ?? asRecord(call)['custom'])['name']));
 }
 
 export function asRecord(value: unknown): Readonly<Record<string, unknown>> {

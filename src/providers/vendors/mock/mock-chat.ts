@@ -255,15 +255,18 @@ const EMPTY_WORDS: ReadonlySet<string> = new Set(
 /**
  * Decides which tools to call: those that the prompt names, several only where parallel calls are allowed, or the first
  * one when a call is required and none is named. Other tools are never called, because an agent would act on made-up
- * arguments. None when the conversation ends with tool results, so that a loop of calls and results ends.
+ * arguments. After tool results only a required call is made, of the first tool that has not been called yet: agents
+ * that require one get their last answer as a call, and a loop of calls and results ends.
  * @throws ProviderError `validation_failed` for a choice that names no tool, or parameters that cannot be satisfied
  */
-export function chooseToolCalls(request: ChatRequest, { prompt, toolResults }: Conversation): ToolCall[] {
+export function chooseToolCalls(request: ChatRequest, { prompt, toolResults, calledTools }: Conversation): ToolCall[] {
   const { tools, tool_choice: choice, parallel_tool_calls: parallel } = request;
-  if (!Array.isArray(tools) || choice === 'none' || toolResults.length > 0) return [];
+  if (!Array.isArray(tools) || choice === 'none') return [];
   const { allowed, isForced } = readChoice(tools.flatMap(readTool), choice);
-  const named = allowed.filter(({ name }) => isNamed(name, prompt));
-  const wanted = named.length === 0 && isForced ? allowed.slice(0, 1) : named;
+  const isContinued = toolResults.length > 0;
+  const uncalled = isContinued ? allowed.filter(({ name }) => !calledTools.has(name)) : allowed;
+  const named = isContinued ? [] : allowed.filter(({ name }) => isNamed(name, prompt));
+  const wanted = named.length === 0 && isForced ? uncalled.slice(0, 1) : named;
   const values = new PromptValues(prompt);
   return (parallel === false ? wanted.slice(0, 1) : wanted).map(({ kind, name, parameters, param }) => ({
     id: `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,

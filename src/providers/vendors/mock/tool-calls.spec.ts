@@ -102,15 +102,33 @@ describe('chooseToolCalls', () => {
     expect(names('Weather in Oslo?', { tool_choice: optional })).toEqual([]);
   });
 
+  const afterCallOf = (...called: readonly string[]) => [
+    { role: 'user', content: 'Weather in Oslo?' },
+    ...called.flatMap((name) => [
+      { role: 'assistant', content: null, tool_calls: [{ id: name, type: 'function', function: { name } }] },
+      { role: 'tool', tool_call_id: name, content: 'rain' },
+    ]),
+  ];
+
   it('calls nothing without tools, with tool_choice none, or after a result', () => {
-    const messages = [
-      { role: 'user', content: 'Weather in Oslo?' },
-      { role: 'assistant', content: null, tool_calls: [] },
-      { role: 'tool', tool_call_id: 'a', content: 'rain' },
-    ];
+    const messages = afterCallOf('get_weather');
     expect(names('Weather?', { tools: undefined })).toEqual([]);
     expect(names('Weather?', { tool_choice: 'none' })).toEqual([]);
-    expect(names('', { messages, tool_choice: 'required' })).toEqual([]);
+    expect(names('Weather in Oslo?', { messages })).toEqual([]);
+  });
+
+  it('calls the next function after a result when a call is required, until each has been called', () => {
+    const required = { tool_choice: 'required' };
+    const prompt = 'Weather in Oslo?';
+    const messages = afterCallOf('get_weather');
+    expect(names(prompt, { messages, ...required })).toEqual(['findStockPrices']);
+    expect(names(prompt, { messages, tool_choice: { type: 'function', function: { name: 'get_weather' } } })).toEqual(
+      [],
+    );
+    expect(names(prompt, { messages: afterCallOf('get_weather', 'findStockPrices'), ...required })).toEqual([]);
+    expect(names(prompt, { messages: [...messages, { role: 'user', content: prompt }], ...required })).toEqual([
+      'get_weather',
+    ]);
   });
 
   it.each([
