@@ -90,7 +90,10 @@ export interface Quirks {
   readonly joinTextParts?: boolean;
   /** It takes one system message, at the beginning: leading ones are joined, later ones become marked user messages. */
   readonly oneSystemMessage?: boolean;
-  /** It refuses user messages behind tool results, and system messages behind these or answers (Mistral). */
+  /**
+   * It refuses user messages behind tool results, system messages behind these or answers, and an answer at the end
+   * without `prefix` (Mistral).
+   */
   readonly strictRoles?: boolean;
   /** It accepts ids of tool calls of nine letters and digits only; other ids are replaced by a digest. */
   readonly shortToolCallIds?: boolean;

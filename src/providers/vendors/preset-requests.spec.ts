@@ -240,6 +240,7 @@ describe('the chat requests of presets', () => {
           { role: 'assistant', content: null, tool_calls: [{ ...called, extra_content: {} }], annotations: [] },
           { role: 'tool', tool_call_id: called.id, content: 'Done', cache_control },
           { role: 'assistant', content: null, refusal: 'No.' },
+          ...messages,
         ],
         tools: [{ ...tools[0], cache_control }],
       });
@@ -250,6 +251,7 @@ describe('the chat requests of presets', () => {
         { role: 'assistant', content: null, tool_calls: [called], ...lost },
         { role: 'tool', tool_call_id: called.id, content: 'Done' },
         { role: 'assistant', content: 'No.', ...lost },
+        ...messages,
       ]);
     },
   );

@@ -34,9 +34,11 @@ it.each([
   ],
   [
     'instructions behind a question, and results in a row',
-    [system('a'), system('b'), user('c'), system('d'), CALL, RESULT, RESULT, NOTED],
-    [system('a'), system('b'), user('c'), system('d'), CALL, RESULT, RESULT, NOTED],
+    [system('a'), system('b'), user('c'), system('d'), CALL, RESULT, RESULT, NOTED, user('e')],
+    [system('a'), system('b'), user('c'), system('d'), CALL, RESULT, RESULT, NOTED, user('e')],
   ],
+  ['an answer to continue', [user('a'), NOTED], [user('a'), { ...NOTED, prefix: true }]],
+  ['calls without results', [user('a'), CALL], [user('a'), CALL]],
 ])('%s', (_name, given, expected) => {
   expect(sent(given)).toEqual(expected);
 });

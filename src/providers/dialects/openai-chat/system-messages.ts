@@ -21,7 +21,8 @@ export function withOneSystemMessage(messages: readonly ChatMessage[]): readonly
 
 /**
  * The conversation in the order of roles that Mistral requires: behind answers and tool results no instructions, which
- * become marked user messages, and an answer between results and the next message of the user.
+ * become marked user messages, an answer between results and the next message of the user, and at the end no answer
+ * unless it is marked as one to continue.
  */
 export function inStrictOrder(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const ordered: ChatMessage[] = [];
@@ -32,6 +33,8 @@ export function inStrictOrder(messages: readonly ChatMessage[]): readonly ChatMe
     if (previous === 'tool' && next.role === 'user') ordered.push(NOTED);
     ordered.push(next);
   }
+  const last = ordered.at(-1);
+  if (last?.role === 'assistant' && last['tool_calls'] == null) ordered.splice(-1, 1, { ...last, prefix: true });
   return ordered;
 }
 
