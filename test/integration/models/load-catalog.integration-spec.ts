@@ -68,6 +68,15 @@ describe('loadCatalog', () => {
     await module.close();
   });
 
+  it('sends chats of Mistral in the order and with the ids that they require, also through other hosts', async () => {
+    const models = (await loadCatalog(null)).filter(({ entry }) => entry.id.startsWith('mistral/'));
+    const hosted = models
+      .filter(({ entry }) => entry.modality === 'text')
+      .flatMap(({ entry }) => entry.deployments.filter(({ provider }) => provider !== 'mistral'));
+    expect(hosted.length).toBeGreaterThan(0);
+    for (const { quirks } of hosted) expect(quirks).toMatchObject({ strictRoles: true, shortToolCallIds: true });
+  });
+
   it('serves chats or embeddings of every text vendor that publishes prices', async () => {
     const models = (await loadCatalog(null)).filter(({ entry }) => ['text', 'embedding'].includes(entry.modality));
     const served = new Set(models.flatMap(({ entry }) => entry.deployments.map(({ provider }) => provider)));
