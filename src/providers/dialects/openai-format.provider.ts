@@ -27,6 +27,7 @@ export const OPENAI_PLATFORM_FIELDS: readonly string[] = [
   'service_tier',
   'prompt_cache_key',
   'prompt_cache_retention',
+  'prompt_cache_options',
   'safety_identifier',
 ];
 

@@ -25,10 +25,10 @@ export class MoonshotProvider extends OpenAiFormatProvider {
         // "URL-formatted images: Not supported": https://platform.kimi.ai/docs/guide/use-kimi-vision-model
         inputImageUrls: 'inline',
         // Kimi models have fixed sampling parameters and refuse others
-        // (https://github.com/QuantumNous/new-api/issues/5372). A cache of one hour is written at twice the price of
-        // the input, which the catalogue does not have
+        // (https://github.com/QuantumNous/new-api/issues/5372). The platform's fields include `prompt_cache_options`: a
+        // cache of one hour is written at twice the price of the input, which the catalogue does not have
         // (https://forum.moonshot.ai/t/context-caching-upgrade-5-min-1-hour-ttl-options/613).
-        dropFields: [...OPENAI_PLATFORM_FIELDS, ...SAMPLING_FIELDS, 'prompt_cache_options'],
+        dropFields: [...OPENAI_PLATFORM_FIELDS, ...SAMPLING_FIELDS],
       },
     });
   }

@@ -37,7 +37,7 @@ export class PerplexityProvider extends OpenAiFormatProvider {
           'logit_bias',
           'verbosity',
         ],
-        dropFields: [...OPENAI_PLATFORM_FIELDS, 'prompt_cache_options', 'user'],
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'user'],
         dropMessageFields: ['name'],
       },
     });
