@@ -77,6 +77,13 @@ describe('loadCatalog', () => {
     for (const { quirks } of hosted) expect(quirks).toMatchObject({ strictRoles: true, shortToolCallIds: true });
   });
 
+  it('charges a long context at OpenAI from the first token above 272,000 on', async () => {
+    const models = (await loadCatalog(null)).filter(({ entry }) => entry.id.startsWith('openai/gpt-'));
+    const prices = models.flatMap(({ entry }) => [entry, ...entry.deployments].flatMap((row) => row.prices ?? []));
+    const starts = prices.flatMap(({ tokens }) => tokens?.tiers?.map((tier) => tier.above_input_tokens) ?? []);
+    expect(new Set(starts)).toEqual(new Set([272_000]));
+  });
+
   it('serves chats or embeddings of every text vendor that publishes prices', async () => {
     const models = (await loadCatalog(null)).filter(({ entry }) => ['text', 'embedding'].includes(entry.modality));
     const served = new Set(models.flatMap(({ entry }) => entry.deployments.map(({ provider }) => provider)));
