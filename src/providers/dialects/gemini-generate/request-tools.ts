@@ -1,6 +1,7 @@
 import type { ChatRequest } from '../../contract/chat';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
+import { withKnownReferences } from './schema-references';
 
 /** The members of a request that concern tools; both absent without tools. */
 export interface RequestTools {
@@ -30,11 +31,11 @@ function toDeclaration({ name, description, parameters }: JsonObject): JsonObjec
     name,
     ...(typeof description === 'string' && description !== '' && { description }),
     // A function without parameters has no schema at all.
-    ...(hasParameters(parameters) && { parametersJsonSchema: parameters }),
+    ...(hasParameters(parameters) && { parametersJsonSchema: withKnownReferences(parameters) }),
   };
 }
 
-function hasParameters(parameters: unknown): boolean {
+function hasParameters(parameters: unknown): parameters is JsonObject {
   if (!isJsonObject(parameters)) return false;
   const { type, properties, ...rest } = parameters;
   const isEmpty = properties == null || (isJsonObject(properties) && Object.keys(properties).length === 0);
