@@ -330,6 +330,7 @@ describe('mapUpstreamError for Google’s details', () => {
     ['a key that is not valid', 400, google(400, 'INVALID_ARGUMENT', [{ reason: 'API_KEY_INVALID' }])],
     ['a key without permission', 403, google(403, 'PERMISSION_DENIED', [])],
     ['an empty account', 429, google(429, 'RESOURCE_EXHAUSTED', [], 'Your prepayment credits are depleted.')],
+    ['an account without funds', 429, google(429, 'RESOURCE_EXHAUSTED', [], 'Your prepayment funds are depleted.')],
     [
       'a model that its plan does not include',
       429,

@@ -25,7 +25,7 @@ const MONEY =
  * (https://github.com/pollinations/pollinations/issues/12136).
  */
 const MONEY_MESSAGE =
-  /\binsufficient balance\b|\bexhausted balance\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b|\bspend(ing)? limit\b/i;
+  /\binsufficient balance\b|\bexhausted balance\b|\bin arrears\b|\b(credits|funds) are depleted\b|\bspending cap\b|\bspend(ing)? limit\b/i;
 /** Statuses whose message may quote the request: there, only a whole sentence of a vendor is about the account. */
 const ABOUT_REQUEST: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422]);
 /**
