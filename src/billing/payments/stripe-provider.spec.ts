@@ -77,8 +77,44 @@ describe('fromStripeEvent', () => {
     });
   });
 
+  it.each<[string, object, bigint]>([
+    ['won', { status: 'won' }, 0n],
+    ['an inquiry that was closed', { status: 'warning_closed' }, 0n],
+    [
+      'lost but for a refund',
+      { status: 'lost', balance_transactions: [{ amount: -1_000 }, { amount: 300 }] },
+      7_000_000n,
+    ],
+    [
+      'lost in an account of euros',
+      { status: 'lost', balance_transactions: [{ amount: -917 }, { amount: 275 }] },
+      7_000_000n,
+    ],
+    [
+      'lost, with more returned than was taken',
+      { status: 'lost', balance_transactions: [{ amount: -917 }, { amount: 920 }] },
+      0n,
+    ],
+  ])('reads what the bank keeps after a reinstatement: %s', (_name, dispute, withheldMicro) => {
+    const object = { id: 'dp_1', object: 'dispute', amount: 1_000, payment_intent: 'pi_1', ...dispute };
+    expect(read('charge.dispute.funds_reinstated', object)).toMatchObject({ disputeId: 'dp_1', withheldMicro });
+  });
+
+  it.each([undefined, null, [], [{ amount: 300 }], [{ amount: '-1000' }, { amount: 300 }], [null]])(
+    'extracts no fact from a reinstatement of a lost dispute with the transactions %j',
+    (transactions) => {
+      const object = { id: 'dp_1', amount: 1_000, payment_intent: 'pi_1', status: 'lost' };
+      expect(read('charge.dispute.funds_reinstated', { ...object, balance_transactions: transactions })).toBeNull();
+    },
+  );
+
   it('does not throw on any payload', () => {
-    const anything = fc.oneof(fc.jsonValue(), fc.record({ ...mapped(session), amount: fc.jsonValue() }));
+    const dispute = { id: 'dp_1', amount: 5, status: 'lost', balance_transactions: [{ amount: -5 }, { amount: 2 }] };
+    const anything = fc.oneof(
+      fc.jsonValue(),
+      fc.record({ ...mapped(session), amount: fc.jsonValue() }),
+      fc.record(mapped({ ...dispute, payment_intent: 'pi_1' })),
+    );
     fc.assert(
       fc.property(fc.constantFrom(...TYPES), anything, (type, object) => {
         expect(() => read(type, object)).not.toThrow();

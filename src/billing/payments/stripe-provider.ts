@@ -205,7 +205,7 @@ function readFact(type: string, createdSeconds: number, object: StripeObject): P
     case 'charge.dispute.funds_withdrawn':
       return readDisputed(object, toMicro(object.amount), createdSeconds);
     case 'charge.dispute.funds_reinstated':
-      return readDisputed(object, 0n, createdSeconds);
+      return readDisputed(object, readStillWithheld(object), createdSeconds);
     default:
       return null;
   }
@@ -257,6 +257,32 @@ function readDisputed(dispute: StripeObject, withheldMicro: bigint | null, creat
   const paymentReference = toReference(dispute.payment_intent);
   if (disputeId === null || paymentReference === null || withheldMicro === null) return null;
   return { kind: 'disputed', disputeId, paymentReference, withheldMicro, reportedAtMs: createdSeconds * 1_000 };
+}
+
+/**
+ * What the bank keeps after it returned money: nothing, unless the dispute is lost. Of a lost one it returns what the
+ * buyer got as a refund before. Balance transactions are in the currency of the account: their ratio is the returned
+ * share of the disputed amount.
+ */
+function readStillWithheld({ status, amount, balance_transactions: transactions }: StripeObject): bigint | null {
+  if (status !== 'lost') return 0n;
+  const disputedMicro = toMicro(amount);
+  if (disputedMicro === null || !Array.isArray(transactions)) return null;
+  const amounts = transactions.map((transaction: unknown) => (isObject(transaction) ? transaction.amount : null));
+  if (!amounts.every(Number.isSafeInteger)) return null;
+  const sum = (sign: number): bigint =>
+    (amounts as number[])
+      .filter((cents) => cents * sign > 0)
+      .reduce((total, cents) => total + BigInt(cents * sign), 0n);
+  const [withdrawn, returned] = [sum(-1), sum(1)];
+  if (withdrawn === 0n) return null;
+  const keptCents = roundedRatio((disputedMicro / CENT_MICRO) * (withdrawn - returned), withdrawn);
+  return keptCents > 0n ? keptCents * CENT_MICRO : 0n;
+}
+
+/** To the nearest integer. */
+function roundedRatio(dividend: bigint, divisor: bigint): bigint {
+  return (2n * dividend + divisor) / (2n * divisor);
 }
 
 /** An id, or the object that it was expanded to. */

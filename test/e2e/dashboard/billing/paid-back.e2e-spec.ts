@@ -209,6 +209,21 @@ describe('refunds and disputes', () => {
     expect(await stage.balance()).toBe(TEN_DOLLARS);
   });
 
+  it('credit of a lost dispute only what the bank returned, such as an earlier refund', async () => {
+    const session = await stage.order();
+    const now = Date.now();
+    const id = session.purchaseId.replaceAll('-', '');
+    await stage.pay(session);
+    await stage.deliver(oneRefund('refund.created', session, `re_${id}`, 3_000_000));
+    await stage.deliver(dispute('funds_withdrawn', session, now - 60_000));
+    expect(await stage.balance()).toBe(0);
+    const object = { id: `dp_1_${id}`, object: 'dispute', payment_intent: paymentOf(session), amount: 1_000 };
+    const lost = { ...object, status: 'lost', balance_transactions: [{ amount: -1_000 }, { amount: 300 }] };
+    await stage.deliver(signEvent('charge.dispute.funds_reinstated', lost, { atMs: now }));
+    expect(await stage.purchase(session)).toMatchObject({ refunded_micro: 3_000_000, disputed_micro: 7_000_000 });
+    expect(await stage.balance()).toBe(0);
+  });
+
   it('credit a won dispute whose id was not stored when it began', async () => {
     const session = await stage.order();
     const now = Date.now();
