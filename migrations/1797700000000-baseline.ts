@@ -29,16 +29,20 @@ export class Baseline1797700000000 implements Migration {
   readonly routines = 'a1ec39cc5a600166';
 
   async up(runner: QueryRunner): Promise<void> {
-    const applied: { name: string }[] = await runner.query('SELECT name FROM migrations');
-    if (applied.some(({ name }) => name === NEWEST_REPLACED)) return;
-    if (applied.length > 0) {
-      throw new OldDatabaseError(
-        `The database lacks ${NEWEST_REPLACED}, which this version no longer contains. Migrate it with an earlier version first.`,
-      );
-    }
+    const rows: { name: string }[] = await runner.query('SELECT name FROM migrations');
+    const applied = rows.map(({ name }) => name);
+    this.requirePredecessors(applied);
+    if (applied.length > 0) return;
     for (const file of TABLES) {
       await runner.query(readSql(`baseline/${file}.sql`));
     }
+  }
+
+  requirePredecessors(applied: readonly string[]): void {
+    if (applied.length === 0 || applied.includes(NEWEST_REPLACED)) return;
+    throw new OldDatabaseError(
+      `The database lacks ${NEWEST_REPLACED}, which this version no longer contains. Migrate it with an earlier version first.`,
+    );
   }
 
   async down(): Promise<void> {

@@ -3,7 +3,7 @@
  * extension is created: the migrations are the only way to change a database. Money has its own pool (money-pool.ts).
  */
 import { Client } from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, type Logger } from 'typeorm';
 import { ENTITIES } from './entities';
 import type { Migration } from './migration-files';
 import { MIGRATIONS } from './migrations';
@@ -38,6 +38,21 @@ const NO_ANSWER = 'Query read timeout';
 /** Requests get their 503 within 2.5 s while PostgreSQL is unavailable. */
 export const CONNECT_TIMEOUT_MS = 2_000;
 
+const ignore = (): void => undefined;
+
+/**
+ * By default TypeORM names a migration that fails on standard output, which is for results. Processes that serve make a
+ * line of their log of what is written to the console.
+ */
+const LOGGER: Logger = {
+  logQuery: ignore,
+  logQueryError: ignore,
+  logQuerySlow: ignore,
+  logSchemaBuild: ignore,
+  logMigration: (message) => console.error(message), // oxlint-disable-line no-console
+  log: ignore,
+};
+
 /** A data source that is not connected yet; `initialize()` rejects after two seconds when the server is unavailable. */
 export function createDataSource(settings: DataSourceSettings): DataSource {
   const {
@@ -59,7 +74,7 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
     migrationsTableName: 'migrations',
     namingStrategy: new SnakeNamingStrategy(),
     synchronize: false,
-    logging: false,
+    logger: LOGGER,
     installExtensions: false,
     // Selects gen_random_uuid(), which PostgreSQL has without any extension since version 13.
     uuidExtension: 'pgcrypto',

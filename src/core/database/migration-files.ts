@@ -8,6 +8,8 @@ export interface Migration extends MigrationInterface {
   readonly name: string;
   /** `checksumOf(readRoutines())` when the migration was written. A test compares that of the newest migration. */
   readonly routines: string;
+  /** @throws OldDatabaseError for a database whose migrations, by name, it cannot follow. */
+  requirePredecessors?(applied: readonly string[]): void;
 }
 
 /** The database is older than the migrations of this version. */

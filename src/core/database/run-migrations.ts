@@ -5,7 +5,7 @@ import { CONNECT_TIMEOUT_MS, createDataSource } from './data-source';
 import { driverErrorOf, isLockTimeout } from './driver-error';
 import { MIGRATIONS } from './migrations';
 import { onceReachable } from './once-reachable';
-import { readRoutines } from './migration-files';
+import { type Migration, readRoutines } from './migration-files';
 
 /** An arbitrary constant that no other program locks in the same database. */
 const MIGRATION_LOCK_ID = 7_319_420_417;
@@ -39,7 +39,9 @@ async function applyPending(dataSource: DataSource): Promise<string[]> {
   try {
     await runner.startTransaction();
     await runner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    const applied = await new MigrationExecutor(dataSource, runner).executePendingMigrations();
+    const executor = new MigrationExecutor(dataSource, runner);
+    await findPending(executor);
+    const applied = await executor.executePendingMigrations();
     if (applied.length > 0) await replaceRoutines(runner);
     await runner.commitTransaction();
     return applied.map((migration) => migration.name);
@@ -60,16 +62,25 @@ async function replaceRoutines(runner: QueryRunner): Promise<void> {
   }
 }
 
-/** Names of the migrations that the database lacks, oldest first. Writes nothing, not even to an empty database. */
+/**
+ * Names of the migrations that the database lacks, oldest first. Writes nothing, not even to an empty database.
+ * @throws OldDatabaseError as {@link runMigrations} does
+ */
 export async function listPendingMigrations(url: string): Promise<string[]> {
   const dataSource = createDataSource({ url, poolSize: 1, migrations: MIGRATIONS });
   await onceReachable(() => dataSource.initialize());
   try {
-    const pending = await new MigrationExecutor(dataSource).getPendingMigrations();
-    return pending.map(({ name }) => name);
+    return await findPending(new MigrationExecutor(dataSource));
   } finally {
     await dataSource.destroy();
   }
+}
+
+async function findPending(executor: MigrationExecutor): Promise<string[]> {
+  const applied = (await executor.getExecutedMigrations()).map(({ name }) => name);
+  const pending = await executor.getPendingMigrations();
+  pending.forEach(({ instance }) => (instance as Migration | undefined)?.requirePredecessors?.(applied));
+  return pending.map(({ name }) => name);
 }
 
 /** Whether the database lacks a migration that this build knows; what `/ready` reports. */

@@ -3,7 +3,7 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { createDataSource } from '../../../src/core/database/data-source';
 import type { Migration } from '../../../src/core/database/migration-files';
 import { MIGRATIONS } from '../../../src/core/database/migrations';
-import { hasPendingMigrations, runMigrations } from '../../../src/core/database/run-migrations';
+import { hasPendingMigrations, listPendingMigrations, runMigrations } from '../../../src/core/database/run-migrations';
 import { allowedMs, until } from '../../faults/figures';
 import { createEmptyTestDatabase, queryServer, type TestDatabase } from '../../harness/database';
 import { createBaselineTables } from './baseline-tables';
@@ -64,6 +64,7 @@ describe('migrations', () => {
   it('refuse a database that lacks some of the migrations which the baseline replaces', async () => {
     await createBaselineTables(dataSource, 'LedgerArchive1797400000000');
     await expect(runMigrations(database.url)).rejects.toThrow(`The database lacks ${NEWEST_REPLACED}`);
+    await expect(listPendingMigrations(database.url)).rejects.toThrow(`The database lacks ${NEWEST_REPLACED}`);
   });
 
   it('replace functions, triggers and views that differ from their files whenever a migration runs', async () => {
