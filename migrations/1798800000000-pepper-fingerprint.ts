@@ -1,0 +1,16 @@
+import type { QueryRunner } from 'typeorm';
+import type { Migration } from '../src/core/database/migration-files';
+
+/** Stores with which `API_KEY_PEPPER` keys were digested, so that another one is noticed at start. */
+export class PepperFingerprint1798800000000 implements Migration {
+  readonly name = 'PepperFingerprint1798800000000';
+  readonly routines = '9a2b9e59407373c2';
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE deployment_identity ADD COLUMN pepper_fingerprint text');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('Migrations only go forward. Drop the column in another one instead.');
+  }
+}

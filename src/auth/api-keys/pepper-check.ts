@@ -1,0 +1,54 @@
+import { createHmac } from 'node:crypto';
+import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { API_KEY_PEPPER } from './api-key-pepper';
+
+type Database = Pick<DataSource, 'query'>;
+
+/** Reveals nothing about the pepper, which has at least 32 characters. API keys begin otherwise. */
+const FINGERPRINTED = 'fingerprint of API_KEY_PEPPER';
+
+/** The first process stores it. */
+const STORE = 'UPDATE deployment_identity SET pepper_fingerprint = $1 WHERE pepper_fingerprint IS NULL';
+const READ = 'SELECT pepper_fingerprint = $1 AS is_same FROM deployment_identity';
+const REPLACE = 'UPDATE deployment_identity SET pepper_fingerprint = $1';
+
+/** Whether the API keys of this database were digested with this pepper. */
+export async function isPepperOfKeys(database: Database, pepper: string): Promise<boolean> {
+  await database.query(STORE, [fingerprintOf(pepper)]);
+  const [row] = await database.query<{ is_same: boolean }[]>(READ, [fingerprintOf(pepper)]);
+  return row?.is_same === true;
+}
+
+/** Accepts another pepper: keys that were digested with the former one stay refused. */
+export async function replacePepper(database: Database, pepper: string): Promise<void> {
+  await database.query(REPLACE, [fingerprintOf(pepper)]);
+}
+
+function fingerprintOf(pepper: string): string {
+  return createHmac('sha256', pepper).update(FINGERPRINTED).digest('hex').slice(0, 32);
+}
+
+/**
+ * Names the cause when every key is refused: with another pepper no digest matches. It does not stop the process, in
+ * which operators may have to sign in, and in which keys made since work.
+ */
+@Injectable()
+export class PepperCheck implements OnApplicationBootstrap {
+  private readonly logger = new Logger('ApiKeys');
+
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(API_KEY_PEPPER) private readonly pepper: string,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (await isPepperOfKeys(this.dataSource, this.pepper)) return;
+    this.logger.error({
+      event: 'api_key_pepper_changed',
+      message:
+        'API_KEY_PEPPER is not the one that the API keys were digested with: they are refused with 401. ' +
+        'Restore it, or run "gateway deployment accept-pepper" and create new keys',
+    });
+  }
+}

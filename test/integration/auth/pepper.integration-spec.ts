@@ -1,0 +1,53 @@
+import { Logger } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { isPepperOfKeys, PepperCheck } from '../../../src/auth/api-keys/pepper-check';
+import { openDataSource } from '../../harness/data-source';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { serverSettings } from '../../harness/servers';
+import { createCli } from '../cli/run-cli';
+
+const FIRST = 'first-pepper-0123456789-0123456789';
+const OTHER = 'other-pepper-0123456789-0123456789';
+
+describe('the pepper of API keys', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    dataSource = await openDataSource(database.url, 3);
+  });
+  beforeEach(() => dataSource.query('UPDATE deployment_identity SET pepper_fingerprint = NULL'));
+  afterAll(async () => {
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  it('is that of the first process, also when two start at once', async () => {
+    const isTheirs = await Promise.all([FIRST, OTHER].map((pepper) => isPepperOfKeys(dataSource, pepper)));
+    expect(isTheirs.filter(Boolean)).toHaveLength(1);
+    for (const [index, pepper] of [FIRST, OTHER].entries()) {
+      expect(await isPepperOfKeys(dataSource, pepper)).toBe(isTheirs[index]);
+    }
+  });
+
+  it('is logged at each start when it has changed, until it is restored or accepted', async () => {
+    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation();
+    const linesOfStart = async (pepper: string): Promise<unknown[]> => {
+      error.mockClear();
+      await new PepperCheck(dataSource, pepper).onApplicationBootstrap();
+      return error.mock.calls.flat();
+    };
+    const changed = [expect.objectContaining({ event: 'api_key_pepper_changed' })];
+    expect(await linesOfStart(FIRST)).toEqual([]);
+    expect(await linesOfStart(OTHER)).toEqual(changed);
+    expect(await linesOfStart(OTHER)).toEqual(changed);
+    expect(await linesOfStart(FIRST)).toEqual([]);
+    const cli = createCli({ ...serverSettings(database.url), API_KEY_PEPPER: OTHER });
+    await cli.json('deployment', 'accept-pepper');
+    cli.close();
+    expect(await linesOfStart(OTHER)).toEqual([]);
+    expect(await linesOfStart(FIRST)).toEqual(changed);
+    error.mockRestore();
+  });
+});
