@@ -66,12 +66,28 @@ export class PaymentEventService {
     headers: EventHeaders,
     actor: Actor,
   ): Promise<PaymentOutcome> {
-    const event = await this.providers.require(name).readEvent(rawBody, headers);
+    const event = await this.readEvent(name, rawBody, headers);
     const { fact } = event;
     if (fact === null) return 'nothing';
     return this.limitConnections(() =>
       this.dataSource.transaction((manager) => this.apply(manager, name, event, fact, actor)),
     );
+  }
+
+  /** A wrong secret would otherwise show only in purchases that are paid and expire. */
+  private async readEvent(name: PaymentProviderName, rawBody: Buffer, headers: EventHeaders): Promise<PaymentEvent> {
+    const provider = this.providers.require(name);
+    try {
+      return await provider.readEvent(rawBody, headers);
+    } catch (error) {
+      logger.warn({
+        event: 'payment_event_refused',
+        message: 'a payment event was refused',
+        provider: name,
+        err: error,
+      });
+      throw error;
+    }
   }
 
   /** The purchase of a test provider page. @throws GatewayError `not_configured`, `not_found`. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
 import { paidSession, type PaidSession, signEvent, type SignedEvent } from '../../../harness/stripe-server';
 import { EVENTS, paymentOf, PaymentStage, TEN_DOLLARS } from './payment-stage';
 
@@ -62,10 +63,13 @@ describe('a payment', () => {
     ['a signature by another secret', ({ body }) => resigned(body, { secret: 'whsec_another' })],
     ['a signature of six minutes ago', ({ body }) => resigned(body, { atMs: Date.now() - 360_000 })],
     ['a signature of nothing', ({ body }) => ({ body, headers: { 'stripe-signature': 't=,v1=' } })],
-  ])('with %s is refused and not credited', async (_name, forge) => {
+  ])('with %s is refused, logged and not credited', async (_name, forge) => {
     const session = await stage.order();
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     const reply = await stage.deliver(forge(signEvent('checkout.session.completed', paidSession(session))));
     expect(reply).toMatchObject({ status: 400, json: { error: { code: 'validation_failed' } } });
+    expect(warn.mock.calls.flat()).toMatchObject([{ event: 'payment_event_refused', provider: 'stripe' }]);
+    warn.mockRestore();
     expect(await stage.balance()).toBe(0);
   });
 
