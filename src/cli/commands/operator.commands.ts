@@ -14,7 +14,7 @@ import { PriceAdminService } from '../../models/price-admin.service';
 import { type CliContext, CliError, loadProviders, withContext } from '../cli-context';
 import { type CommandResult, formatMicro, formatTable, run } from '../command-result';
 import { parseAmount, parseId, parseInteger, parseReference, parseText } from '../option-parsers';
-import { addRenewCommand } from './renew.command';
+import { addDeploymentCommands } from './deployment.commands';
 
 /** Operator commands for balances, models, deployments and prices, equivalent to the dashboard. */
 export function addOperatorCommands(program: Command): void {
@@ -34,7 +34,7 @@ export function addOperatorCommands(program: Command): void {
   const deployment = program
     .command('deployment')
     .description('manage deployments of models, and the identity of this one');
-  addRenewCommand(deployment);
+  addDeploymentCommands(deployment);
   deployment
     .command('list')
     .description('list deployments in the order of attempts')

@@ -6,7 +6,7 @@ import { withContext } from '../cli-context';
 import { run, type CommandResult } from '../command-result';
 
 /** @param group the commands of deployments */
-export function addRenewCommand(group: Command): void {
+export function addDeploymentCommands(group: Command): void {
   group
     .command('renew')
     .description('give a restored copy of a gateway its own keys in a shared Redis; restart its processes afterwards')
