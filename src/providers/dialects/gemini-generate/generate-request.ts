@@ -5,7 +5,7 @@ import { unsupported } from '../../kit/unsupported';
 import { checkNoRejectedFields, checkSupport, describedSchema } from '../openai-chat/chat-request';
 import { toConversation } from './request-contents';
 import { toTools } from './request-tools';
-import { withKnownReferences } from './schema-references';
+import { SchemaReferences } from './schema-references';
 
 /** The parts of a call that shape its request. */
 export type GenerateTraits = DeploymentTraits & Pick<ProviderCall, 'maxOutputTokens'>;
@@ -131,7 +131,7 @@ function addFormat(config: JsonObject, format: unknown): void {
   if (!isJsonFormat(format)) return;
   config['responseMimeType'] = 'application/json';
   const schema = describedSchema(format['json_schema']);
-  if (schema !== null) config['responseJsonSchema'] = withKnownReferences(schema);
+  if (schema !== null) config['responseJsonSchema'] = new SchemaReferences().resolve(schema);
 }
 
 function isJsonFormat(format: unknown): format is JsonObject {

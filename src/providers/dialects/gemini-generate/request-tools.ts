@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../contract/chat';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
-import { withKnownReferences } from './schema-references';
+import { SchemaReferences } from './schema-references';
 
 /** The members of a request that concern tools; both absent without tools. */
 export interface RequestTools {
@@ -14,8 +14,9 @@ export function toTools({ tools: offered, tool_choice: choice }: ChatRequest): R
   if (!Array.isArray(offered) || offered.length === 0) return {};
   const functions = offered.map((tool: unknown, index) => functionOf(tool, `tools[${index}]`));
   const calling = toCallingConfig(choice, functions);
+  const references = new SchemaReferences();
   return {
-    tools: [{ functionDeclarations: functions.map(toDeclaration) }],
+    tools: [{ functionDeclarations: functions.map((described) => toDeclaration(described, references)) }],
     ...(calling !== null && { toolConfig: { functionCallingConfig: calling } }),
   };
 }
@@ -26,12 +27,12 @@ function functionOf(tool: unknown, path: string): JsonObject {
   return described;
 }
 
-function toDeclaration({ name, description, parameters }: JsonObject): JsonObject {
+function toDeclaration({ name, description, parameters }: JsonObject, references: SchemaReferences): JsonObject {
   return {
     name,
     ...(typeof description === 'string' && description !== '' && { description }),
     // A function without parameters has no schema at all.
-    ...(hasParameters(parameters) && { parametersJsonSchema: withKnownReferences(parameters) }),
+    ...(hasParameters(parameters) && { parametersJsonSchema: references.resolve(parameters) }),
   };
 }
 

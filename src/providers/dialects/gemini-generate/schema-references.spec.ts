@@ -60,6 +60,12 @@ it.each<[string, JsonObject, JsonObject]>([
   expect(sent(schema)).toEqual([expected, expected]);
 });
 
+/** A definition that is short by its values, but long. */
+const LONG = object(
+  Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`p${i}`, { $ref: '#/definitions/long' }])),
+  { definitions: { long: { type: 'string', description: 'x'.repeat(10_000) } } },
+);
+
 it.each<[string, JsonObject]>([
   [
     'a definition with a description and a default',
@@ -69,6 +75,7 @@ it.each<[string, JsonObject]>([
   ['a reference to nothing', object({ city: { $ref: '#/definitions/place' } })],
   ['a reference to another document', object({ city: { $ref: 'https://a.example/city' } })],
   ['a property with the name of the keyword', object({ $ref: { type: 'string' } })],
+  ['references to a text that would fill the request', LONG],
   ['references that would fill the request', object({ a: { $ref: '#/definitions/d0' } }, { definitions: DOUBLING })],
 ])('leaves %s', (_name, schema) => {
   expect(sent(schema)).toEqual([schema, schema]);
@@ -77,4 +84,12 @@ it.each<[string, JsonObject]>([
 it('ends at a reference to what it is in', () => {
   const [written] = sent(object({ list: { $ref: '#/definitions/list' } }, { definitions: { list: LOOP } }));
   expect(written).toMatchObject({ properties: { list: { items: { $ref: '#/definitions/list' } } } });
+});
+
+it('copies no more for many tools than for one', () => {
+  const parameters = object({ a: { $ref: '#/definitions/d20' } }, { definitions: DOUBLING });
+  const tools = Array.from({ length: 100 }, () => ({ type: 'function', function: { name: 'f', parameters } }));
+  const request = chatRequest({ tools });
+  const { length } = JSON.stringify(toGenerateRequest(request, { features: {}, quirks: {} }));
+  expect(length).toBeLessThan(2 * JSON.stringify(tools).length);
 });

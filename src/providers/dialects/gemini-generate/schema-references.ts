@@ -6,37 +6,40 @@ const DEFINITION = /^#\/\$defs\/[^/]+$/;
 const POINTER = /^#\/(?:[^%]|%[0-7][\da-f])*$/i;
 /** What may stand beside one of them. */
 const BESIDE_REFERENCE: ReadonlySet<string> = new Set(['description', 'default']);
-/** Schemas that a schema may copy in place of references; beyond it, it goes as it is. */
-const MAX_COPIES = 256;
-/** What is nested deeper goes as it is. */
+/** Values and characters that copies may add to the schemas of a request. */
+const MAX_COPIED = 50_000;
+/** What is nested deeper is sent unchanged. */
 const MAX_DEPTH = 256;
 
 /**
- * A schema whose references the upstream takes. It knows definitions under `$defs` only, and beside a reference nothing
- * but a description and a default (https://ai.google.dev/api/generate-content#GenerationConfig,
+ * Writes references in schemas as the upstream takes them. It knows definitions under `$defs` only, and beside a
+ * reference nothing but a description and a default (https://ai.google.dev/api/generate-content#GenerationConfig,
  * https://github.com/anomalyco/opencode/issues/12295). Generators of schemas also write `definitions`, pointers into
- * properties, and titles: such references are replaced by a copy of what they mean. Recursive ones are left alone.
+ * properties, and titles: such references are replaced by a copy of their target, unless they are recursive. One
+ * instance serves the schemas of a request, whose copies share a limit: a schema that exceeds it is sent unchanged.
  */
-export function withKnownReferences(schema: JsonObject): JsonObject {
-  const copies = new Copies(schema);
-  const written = copies.write(schema, [], 0);
-  return copies.made > 0 && copies.made <= MAX_COPIES && isJsonObject(written) ? written : schema;
-}
+export class SchemaReferences {
+  /** Values and characters copied so far. */
+  private copied = 0;
+  private root: JsonObject = {};
 
-class Copies {
-  made = 0;
-
-  constructor(private readonly root: JsonObject) {}
+  resolve(schema: JsonObject): JsonObject {
+    const before = this.copied;
+    this.root = schema;
+    const written = this.write(schema, [], 0);
+    return this.copied > before && this.copied <= MAX_COPIED && isJsonObject(written) ? written : schema;
+  }
 
   /** @param within references that `value` is a part of */
-  write(value: unknown, within: readonly string[], depth: number): unknown {
-    if (depth > MAX_DEPTH) return value;
+  private write(value: unknown, within: readonly string[], depth: number): unknown {
+    if (depth > MAX_DEPTH || this.copied > MAX_COPIED) return value;
+    if (within.length > 0) this.copied += typeof value === 'string' ? value.length : 1;
     if (Array.isArray(value)) return value.map((each: unknown) => this.write(each, within, depth + 1));
     if (!isJsonObject(value)) return value;
     const { $ref: reference, ...beside } = value;
     if (typeof reference !== 'string' || isKnown(reference, beside)) return this.members(value, within, depth);
     const target = within.includes(reference) ? undefined : this.find(reference);
-    if (!isJsonObject(target) || ++this.made > MAX_COPIES) return value;
+    if (!isJsonObject(target)) return value;
     const copy = this.write(target, [...within, reference], depth + 1);
     return { ...(isJsonObject(copy) ? copy : {}), ...this.members(beside, within, depth) };
   }
