@@ -124,7 +124,7 @@ BEGIN
     END LOOP;
 
     SELECT v_repeated || COALESCE(array_agg(n), '{}') INTO v_repeated FROM unnest(v_unheld) n
-     WHERE EXISTS (SELECT FROM usage_record u WHERE u.id = p_ids[n] AND u.organization_id = p_organizations[n])
+     WHERE n IN (SELECT recorded_receipts(p_ids, p_organizations, v_unheld))
         OR EXISTS (SELECT FROM unnest(v_unheld) m
                     WHERE m < n AND p_ids[m] = p_ids[n] AND p_organizations[m] = p_organizations[n]);
   END IF;

@@ -6,6 +6,7 @@ import { SweepPastLockedAccounts1798100000000 } from '../../../migrations/179810
 import { WebhookHost1798200000000 } from '../../../migrations/1798200000000-webhook-host';
 import { NarrowerReceipts1798300000000 } from '../../../migrations/1798300000000-narrower-receipts';
 import { SettingsInMoneyFinish1798400000000 } from '../../../migrations/1798400000000-settings-in-money-finish';
+import { ReceiptsByDay1798500000000 } from '../../../migrations/1798500000000-receipts-by-day';
 import { PepperFingerprint1798800000000 } from '../../../migrations/1798800000000-pepper-fingerprint';
 import type { Migration } from './migration-files';
 
@@ -22,5 +23,6 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   WebhookHost1798200000000,
   NarrowerReceipts1798300000000,
   SettingsInMoneyFinish1798400000000,
+  ReceiptsByDay1798500000000,
   PepperFingerprint1798800000000,
 ];

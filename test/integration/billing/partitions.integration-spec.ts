@@ -28,11 +28,11 @@ describe('the money functions', () => {
       account.organizationId,
     ]);
 
-  /** The partitions of ended reservations that the transaction has locked. */
+  /** The partitions that the transaction has locked. */
   async function lockedPartitions(client: PoolClient): Promise<string[]> {
     const { rows } = await client.query<{ name: string }>(
       `SELECT DISTINCT c.relname AS name FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-        WHERE l.pid = pg_backend_pid() AND c.relispartition AND c.relkind = 'r' AND c.relname LIKE 'ended_reservation%'`,
+        WHERE l.pid = pg_backend_pid() AND c.relispartition AND c.relkind = 'r' ORDER BY 1`,
     );
     return rows.map(({ name }) => name);
   }
@@ -49,7 +49,7 @@ describe('the money functions', () => {
         expect((await finish(client, id)).rows).toEqual([{ answer: 'settled,7,0' }]);
         expect((await reserve(client, id)).rows).toEqual([{ answer: 'conflict' }]);
       }
-      expect(await lockedPartitions(client)).toEqual([`ended_reservation_${today?.day}`]);
+      expect(await lockedPartitions(client)).toEqual([`ended_reservation_${today?.day}`, `usage_record_${today?.day}`]);
     });
   });
 
