@@ -175,12 +175,23 @@ SELECT 'I15 the refunded amount of a purchase matches its refunds', p.id::text,
 
 -- I21: the latest entry of each organization; the others are checked with their day. See `balance_violations` about the two
 -- orders. An account without an entry has no balance. An entry that charges of archived days may follow is not the latest one.
+--
+-- The latest charge belongs to an open day, or to the last closed day with charges of the organization and the 9 days before
+-- it, so only these partitions are read. All are read where the balances disagree.
 UNION ALL
 SELECT 'I21 an entry leaves the balance before it plus itself', e.organization_id::text,
        (e.balance_micro - booked.balance_after_micro)::numeric
   FROM (SELECT a.organization_id, a.balance_micro
-          FROM organization_account a,
-               LATERAL (SELECT l.balance_after_micro FROM ledger_entry l WHERE l.organization_id = a.organization_id
+          FROM organization_account a
+          LEFT JOIN (SELECT organization_id, first_id_of(max(day) - 9) AS low, last_id_of(max(day)) AS high
+                       FROM ledger_closing WHERE charge_count > 0 GROUP BY 1) closed USING (organization_id),
+               LATERAL (SELECT l.balance_after_micro FROM ledger_entry l
+                         WHERE l.organization_id = a.organization_id
+                           AND (l.reservation_id IS NULL
+                                OR l.reservation_id >= (SELECT CASE WHEN isfinite(day) THEN first_id_of(day - 9)
+                                                                    ELSE '00000000-0000-0000-0000-000000000000' END
+                                                          FROM open_since)
+                                OR l.reservation_id BETWEEN closed.low AND closed.high)
                          ORDER BY l.created_at DESC, l.id DESC LIMIT 1) latest
          WHERE latest.balance_after_micro <> a.balance_micro
         OFFSET 0) e,

@@ -7,6 +7,7 @@ import { WebhookHost1798200000000 } from '../../../migrations/1798200000000-webh
 import { NarrowerReceipts1798300000000 } from '../../../migrations/1798300000000-narrower-receipts';
 import { SettingsInMoneyFinish1798400000000 } from '../../../migrations/1798400000000-settings-in-money-finish';
 import { ReceiptsByDay1798500000000 } from '../../../migrations/1798500000000-receipts-by-day';
+import { AuditOfAgedBooks1798600000000 } from '../../../migrations/1798600000000-audit-of-aged-books';
 import { PepperFingerprint1798800000000 } from '../../../migrations/1798800000000-pepper-fingerprint';
 import type { Migration } from './migration-files';
 
@@ -24,5 +25,6 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   NarrowerReceipts1798300000000,
   SettingsInMoneyFinish1798400000000,
   ReceiptsByDay1798500000000,
+  AuditOfAgedBooks1798600000000,
   PepperFingerprint1798800000000,
 ];

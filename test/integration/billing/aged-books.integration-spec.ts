@@ -1,0 +1,93 @@
+import type { Pool, PoolClient } from 'pg';
+import { type LedgerCheck, readViolations } from '../../../src/billing/ledger/ledger-checks';
+import { createTestDatabase, createTestPool, inSandbox, type TestDatabase } from '../../harness/database';
+import { insertPastRequests } from './past-requests';
+
+const DAYS = 40;
+const OPEN_DAYS = 3;
+/** An entry of a day belongs to a request of at most so many days before. */
+const DAYS_OF_ENTRIES = 9;
+const VERIFIED_DAY = 8;
+
+/** Replaces the first partition by one for each of the past days. */
+const ADD_PAST_DAYS = `
+  DO $$
+  DECLARE
+    v_today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
+  BEGIN
+    DROP TABLE ended_reservation_past;
+    FOR v_day IN REVERSE ${DAYS}..1 LOOP
+      EXECUTE format('CREATE TABLE %I PARTITION OF ended_reservation FOR VALUES FROM (%L) TO (%L)',
+        'ended_reservation_' || to_char(v_today - v_day, 'YYYYMMDD'), first_id_of(v_today - v_day),
+        first_id_of(v_today - v_day + 1));
+    END LOOP;
+  END
+  $$`;
+/** The days before today whose partitions the transaction has read, but that before the first request, which stays open. */
+const READ_DAYS = `
+  SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date - to_date(right(relname, 8), 'YYYYMMDD') AS age
+    FROM pg_stat_xact_user_tables
+   WHERE relname LIKE 'ended_reservation_2%' AND seq_scan + COALESCE(idx_scan, 0) > 0
+     AND right(relname, 8) > to_char((clock_timestamp() AT TIME ZONE 'UTC')::date - ${DAYS}, 'YYYYMMDD') ORDER BY 1`;
+
+describe('the audit of books with partitions of many days', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = createTestPool(database.url, 1);
+    await pool.query(ADD_PAST_DAYS);
+    await insertPastRequests(pool, { count: 4_000, days: DAYS - 1, organizations: 3, keysPerOrganization: 1 });
+    for (let age = DAYS; age > OPEN_DAYS; age--) {
+      await pool.query(`SELECT ledger_close((clock_timestamp() AT TIME ZONE 'UTC')::date - $1::integer)`, [age]);
+    }
+    await pool.query('ANALYZE');
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  /** The oldest and the newest partition that a check of sound books reads, in days before today. */
+  async function ageOfReads(check: LedgerCheck): Promise<{ readonly oldest: number; readonly newest: number }> {
+    // The counts of the transaction begin with those that its connection has not reported yet.
+    await pool.query('SELECT pg_stat_force_next_flush()');
+    return inSandbox(pool, async (client: PoolClient) => {
+      expect(await readViolations(client, check, null)).toEqual([]);
+      const { rows } = await client.query<{ age: number }>(READ_DAYS);
+      return { oldest: rows.at(-1)?.age ?? NaN, newest: rows[0]?.age ?? NaN };
+    });
+  }
+
+  it('reads the entries of a day, and the entries before them, in the partitions of their days', async () => {
+    const { rows } = await pool.query<{ day: string }>(
+      `SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - $1::integer)::text AS day`,
+      [VERIFIED_DAY],
+    );
+    const { oldest, newest } = await ageOfReads({ view: 'balance_violations', day: rows[0]?.day ?? '' });
+    expect(oldest).toBeLessThanOrEqual(VERIFIED_DAY + DAYS_OF_ENTRIES);
+    expect(newest).toBeGreaterThanOrEqual(VERIFIED_DAY - 1);
+  });
+
+  it('reads the latest entry of each account in open days and in those of its last charges', async () => {
+    const { oldest } = await ageOfReads({ view: 'money_violations' });
+    expect(oldest).toBeLessThanOrEqual(OPEN_DAYS + 1 + DAYS_OF_ENTRIES);
+  });
+
+  it('finds the latest entry of an account that was last charged long ago', async () => {
+    const found = await inSandbox(pool, async (client) => {
+      await client.query(`
+        ALTER TABLE ended_reservation DISABLE TRIGGER USER; ALTER TABLE ledger_closing DISABLE TRIGGER USER;
+        CREATE TEMPORARY TABLE idle AS SELECT organization_id AS id FROM organization_account LIMIT 1;
+        DELETE FROM ended_reservation WHERE organization_id IN (SELECT id FROM idle)
+           AND id >= first_id_of((clock_timestamp() AT TIME ZONE 'UTC')::date - 20);
+        DELETE FROM ledger_closing WHERE organization_id IN (SELECT id FROM idle)
+           AND day >= (clock_timestamp() AT TIME ZONE 'UTC')::date - 20`);
+      return (await readViolations(client, { view: 'money_violations' }, null)).filter(({ invariant }) =>
+        invariant.startsWith('I21 '),
+      );
+    });
+    expect(found).toHaveLength(1);
+  });
+});
