@@ -77,11 +77,7 @@ const READ = `
   SELECT completed_at, duration_ms, violation_count, violations, failed_at, failure, next_due_at,
          (extract(epoch FROM clock_timestamp() - next_due_at) * 1000)::double precision AS due_for_ms,
          (extract(epoch FROM clock_timestamp() - completed_at) * 1000)::double precision AS age_ms,
-         (SELECT LEAST(min(day_of_id(ended.id)), (SELECT min(day_of_id(h.id)) FROM hold h))::text
-            FROM ledger_open_range o
-            LEFT JOIN LATERAL (SELECT r.id FROM ended_reservation r WHERE r.id BETWEEN o.low AND o.high
-                                ORDER BY r.id LIMIT 1) ended ON true
-         ) AS oldest_open_day
+         ledger_oldest_open_day()::text AS oldest_open_day
     FROM ledger_audit`;
 const NEXT_DUE = `next_due_at = clock_timestamp() + make_interval(secs => $1::double precision / 1000)`;
 const COMPLETE = `

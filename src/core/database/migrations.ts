@@ -8,6 +8,7 @@ import { NarrowerReceipts1798300000000 } from '../../../migrations/1798300000000
 import { SettingsInMoneyFinish1798400000000 } from '../../../migrations/1798400000000-settings-in-money-finish';
 import { ReceiptsByDay1798500000000 } from '../../../migrations/1798500000000-receipts-by-day';
 import { AuditOfAgedBooks1798600000000 } from '../../../migrations/1798600000000-audit-of-aged-books';
+import { OldestOpenDay1798700000000 } from '../../../migrations/1798700000000-oldest-open-day';
 import { PepperFingerprint1798800000000 } from '../../../migrations/1798800000000-pepper-fingerprint';
 import type { Migration } from './migration-files';
 
@@ -26,5 +27,6 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   SettingsInMoneyFinish1798400000000,
   ReceiptsByDay1798500000000,
   AuditOfAgedBooks1798600000000,
+  OldestOpenDay1798700000000,
   PepperFingerprint1798800000000,
 ];

@@ -1,6 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
+import { LedgerAuditRepository } from '../../../src/billing/ledger/ledger-audit.repository';
 import { type LedgerCheck, readViolations } from '../../../src/billing/ledger/ledger-checks';
-import { createTestDatabase, createTestPool, inSandbox, type TestDatabase } from '../../harness/database';
+import { systemClock } from '../../../src/core/time/clock';
+import { createTestDatabase, createTestPool, inSandbox, NO_REPLICA, type TestDatabase } from '../../harness/database';
 import { insertPastRequests } from './past-requests';
 
 const DAYS = 40;
@@ -29,6 +31,12 @@ const READ_DAYS = `
     FROM pg_stat_xact_user_tables
    WHERE relname LIKE 'ended_reservation_2%' AND seq_scan + COALESCE(idx_scan, 0) > 0
      AND right(relname, 8) > to_char((clock_timestamp() AT TIME ZONE 'UTC')::date - ${DAYS}, 'YYYYMMDD') ORDER BY 1`;
+/** The partitions before those of open days that the transaction has locked. */
+const LOCKED_PARTITIONS = `
+  SELECT DISTINCT c.relname AS name FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+   WHERE l.pid = pg_backend_pid() AND c.relkind = 'r' AND c.relname LIKE 'ended_reservation_2%'
+     AND right(c.relname, 8) < to_char((clock_timestamp() AT TIME ZONE 'UTC')::date - ${OPEN_DAYS} - 1, 'YYYYMMDD')
+     AND right(c.relname, 8) > to_char((clock_timestamp() AT TIME ZONE 'UTC')::date - ${DAYS}, 'YYYYMMDD')`;
 
 describe('the audit of books with partitions of many days', () => {
   let database: TestDatabase;
@@ -73,6 +81,18 @@ describe('the audit of books with partitions of many days', () => {
   it('reads the latest entry of each account in open days and in those of its last charges', async () => {
     const { oldest } = await ageOfReads({ view: 'money_violations' });
     expect(oldest).toBeLessThanOrEqual(OPEN_DAYS + 1 + DAYS_OF_ENTRIES);
+  });
+
+  it('plans only partitions of open days when a process asks for the last audit', async () => {
+    await inSandbox(pool, async (client) => {
+      const audits = new LedgerAuditRepository(client as unknown as Pool, NO_REPLICA, systemClock);
+      const { rows } = await client.query<{ day: string }>(
+        `SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - $1::integer)::text AS day`,
+        [OPEN_DAYS],
+      );
+      expect((await audits.read()).oldestOpenDay).toBe(rows[0]?.day);
+      expect((await client.query(LOCKED_PARTITIONS)).rows).toEqual([]);
+    });
   });
 
   it('finds the latest entry of an account that was last charged long ago', async () => {
