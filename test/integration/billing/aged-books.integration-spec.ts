@@ -25,7 +25,7 @@ const ADD_PAST_DAYS = `
     END LOOP;
   END
   $$`;
-/** The days before today whose partitions the transaction has read, but that before the first request, which stays open. */
+/** The days before today whose partitions the transaction has read, after the day before the first request. */
 const READ_DAYS = `
   SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date - to_date(right(relname, 8), 'YYYYMMDD') AS age
     FROM pg_stat_xact_user_tables
