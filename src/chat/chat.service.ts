@@ -10,6 +10,7 @@ import { requiredAcceptance, requiredSupport } from '../inference/parameter-supp
 import {
   measureMessages,
   measureText,
+  noteCacheWrite,
   outputTokens,
   type PromptMeasure,
   promptTokens,
@@ -210,11 +211,12 @@ function toChatRequest(body: ChatCompletionRequestDto): ChatRequest {
 
 /** Measures the prompt of a chat request. */
 function measureChat(request: ChatRequest): PromptMeasure {
-  const measure = { textBytes: 0, fixedTokens: 0 };
+  const measure: PromptMeasure = { textBytes: 0, fixedTokens: 0 };
   measureMessages(request.messages, measure);
   measureText(request['tools'], measure);
   measureText(request['functions'], measure);
   measureText(request['response_format'], measure);
+  noteCacheWrite(request['cache_control'], measure);
   return measure;
 }
 

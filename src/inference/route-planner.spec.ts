@@ -1,9 +1,11 @@
+import { compilePrice } from '../billing/pricing/price';
 import type { AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
 import { DeploymentHealth, ProviderLoad } from '../models/routing/deployment-health';
 import type { RequestTraits } from '../models/catalog-model';
 import type { RoutingDto } from '../models/routing/routing.dto';
-import { type CandidateSelector, RoutePlanner } from './route-planner';
+import { NO_USAGE } from '../providers/contract/usage';
+import { type CandidateSelector, estimatedCost, RoutePlanner } from './route-planner';
 import type { Candidate, InferenceInput } from './inference.types';
 
 const NOW_MS = 50_000;
@@ -14,6 +16,7 @@ const candidate = (id: string, input: number, priority: number): Candidate =>
     deployment: { priority, weight: 1 },
     priceVersion: { price: { tokens: { per_1m_micro: { input, output: input * 2 } } } },
     price: { costMicro: () => BigInt(input) },
+    quirks: {},
     health: new DeploymentHealth(id),
     load: new ProviderLoad(1),
   }) as unknown as Candidate;
@@ -217,5 +220,23 @@ describe('health', () => {
     healthOf(0).trip(NOW_MS);
     expect(plan({ max_attempts: 1 })).toBe('a b');
     expect(plan({ allow_fallbacks: false })).toBe('a b');
+  });
+});
+
+describe('the estimated cost of a prompt', () => {
+  const MILLION = 1_000_000;
+  const rates = { input: 100, cache_write_5m: 125, cache_write_1h: 200, output: 0 };
+  const estimate = { ...NO_USAGE, inputText: MILLION };
+
+  it.each<[string, 'short' | 'long' | undefined, boolean, object, bigint]>([
+    ['is that of its input without cache writes', undefined, false, rates, 100n],
+    ['is that of a short cache write where one is asked for', 'short', false, rates, 125n],
+    ['is that of a long cache write where one is asked for', 'long', false, rates, 200n],
+    ['is that of a short cache write at vendors that write unasked', undefined, true, rates, 125n],
+    ['is that of its input without a price of cache writes', 'long', true, { input: 100, output: 0 }, 100n],
+  ])('%s', (_case, cacheWrite, implicitCacheWrites, per_1m_micro, expected) => {
+    const price = compilePrice({ tokens: { per_1m_micro } } as unknown as Parameters<typeof compilePrice>[0]);
+    const prompt = { textBytes: 4 * MILLION, fixedTokens: 0, cacheWrite };
+    expect(estimatedCost({ price, quirks: { implicitCacheWrites } }, { estimate, prompt })).toBe(expected);
   });
 });

@@ -10,6 +10,7 @@ import { HealthService } from '../models/routing/health.service';
 import type { RoutingDto } from '../models/routing/routing.dto';
 import { isFixedOrder, orderBy, type Strategy } from '../models/routing/strategies';
 import type { ChatProvider, ResponsesProvider } from '../providers/contract/chat';
+import type { UsageVector } from '../providers/contract/usage';
 import { ProvidersService } from '../providers/providers.service';
 import type { Candidate, InferenceInput } from './inference.types';
 import { noneAvailable } from './provider-failure';
@@ -225,10 +226,11 @@ export class RoutePlanner {
   /** The allowed candidates of one model, best first. */
   private order(
     candidates: readonly Candidate[],
-    { estimate, pricedBy, streamed, supports }: InferenceInput,
+    input: InferenceInput,
     routing: RoutingDto,
     nowMs: number,
   ): readonly Candidate[] {
+    const { streamed, supports } = input;
     const allowed = candidates.filter(
       (candidate) => isAllowed(candidate, routing) && (supports === undefined || supports(candidate)),
     );
@@ -237,11 +239,10 @@ export class RoutePlanner {
       const param = 'routing.strategy';
       throw new GatewayError('not_implemented', 'The strategy "smart" is not available in this build.', { param });
     }
-    const details = estimating(pricedBy);
     const ordered = orderBy(strategy, allowed, {
       streamed,
       nowMs,
-      costOf: ({ price }) => price.costMicro(estimate, details),
+      costOf: (candidate) => estimatedCost(candidate, input),
       random: Math.random,
     });
     return inOrder(ordered, routing.order ?? []);
@@ -282,13 +283,29 @@ function takeCallable(candidates: readonly Candidate[], limit: number, nowMs: nu
  * @throws GatewayError `model_not_found` when a candidate has no price for the request
  */
 export function worstCaseCost(candidates: readonly Candidate[], input: InferenceInput): Micro {
-  const details = estimating(input.pricedBy);
   let most = 0n;
-  for (const { price } of candidates) {
-    const cost = price.costMicro(input.estimate, details);
+  for (const candidate of candidates) {
+    const cost = estimatedCost(candidate, input);
     // A price without a matching row is no price.
     if (cost === null) throw new GatewayError('model_not_found', `${input.model.id} has no price for this request.`);
     if (cost > most) most = cost;
   }
   return most;
+}
+
+/**
+ * The cost of the estimated usage at a candidate; `null` without a price for it. Where the prompt may be written to the
+ * vendor's cache, all of it is priced as such a write.
+ */
+export function estimatedCost(
+  { price, quirks }: Pick<Candidate, 'price' | 'quirks'>,
+  { estimate, prompt, pricedBy }: Pick<InferenceInput, 'estimate' | 'prompt' | 'pricedBy'>,
+): Micro | null {
+  const cacheWrite = prompt?.cacheWrite ?? (quirks.implicitCacheWrites === true ? 'short' : null);
+  return price.costMicro(cacheWrite === null ? estimate : asCacheWrite(estimate, cacheWrite), estimating(pricedBy));
+}
+
+function asCacheWrite(estimate: UsageVector, cacheWrite: 'short' | 'long'): UsageVector {
+  const written = cacheWrite === 'long' ? 'inputCacheWrite1h' : 'inputCacheWrite5m';
+  return { ...estimate, inputText: 0, [written]: estimate.inputText };
 }

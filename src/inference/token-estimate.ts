@@ -32,6 +32,8 @@ export interface PromptMeasure {
   textBytes: number;
   /** Tokens that do not depend on the model's ratio: framing, images, audio. */
   fixedTokens: number;
+  /** The longest cache that a `cache_control` asks the vendor to write; absent: none. */
+  cacheWrite?: 'short' | 'long';
 }
 
 export function promptTokens(measure: PromptMeasure, tokensPerByte: number): number {
@@ -66,6 +68,7 @@ export function measureMessages(messages: readonly Readonly<Record<string, unkno
     measure.fixedTokens += TOKENS_PER_MESSAGE;
     for (const name in message) {
       const value = message[name];
+      if (name === 'cache_control') noteCacheWrite(value, measure);
       if (name === 'content' && Array.isArray(value)) measureParts(value, measure);
       else measureText(value, measure);
     }
@@ -81,11 +84,19 @@ export function measureText(value: unknown, measure: PromptMeasure): void {
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, member] of Object.entries(value)) {
       measure.textBytes += name.length;
+      if (name === 'cache_control') noteCacheWrite(member, measure);
       measureText(member, measure);
     }
   } else if (value !== null && value !== undefined) {
     measure.textBytes += 4;
   }
+}
+
+/** @param control the `cache_control` of a request, a message, a part or a tool, as Claude models take it */
+export function noteCacheWrite(control: unknown, measure: PromptMeasure): void {
+  if (typeof control !== 'object' || control === null) return;
+  const isLong = (control as { ttl?: unknown }).ttl === '1h';
+  if (isLong || measure.cacheWrite === undefined) measure.cacheWrite = isLong ? 'long' : 'short';
 }
 
 function measureParts(parts: readonly unknown[], measure: PromptMeasure): void {

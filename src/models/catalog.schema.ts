@@ -138,6 +138,7 @@ const quirks = z.strictObject({
   imageSize: z.enum(['width_height', 'aspect_ratio']).optional(),
   imageEdits: z.enum(['json', 'none']).optional(),
   imageOutput: z.boolean().optional(),
+  implicitCacheWrites: z.boolean().optional(),
   maskColor: z.enum(['black', 'white']).optional(),
   rejectFields: z.array(label).optional(),
   acceptFields: z.array(label).optional(),

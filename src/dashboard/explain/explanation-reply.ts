@@ -1,4 +1,3 @@
-import { estimating } from '../../billing/pricing/price';
 import type { Operation } from '../../billing/usage/operations';
 import type { BudgetStanding } from '../../billing/ledger/spending-outlook.service';
 import type { GatewayError } from '../../core/errors/gateway-error';
@@ -7,6 +6,7 @@ import type { Principal } from '../../core/types/request-context';
 import type { components } from '../../contract/dashboard';
 import type { CheckOutcome, Explanation, LeftOutDeployment } from '../../inference/explanation.types';
 import type { Candidate, InferenceInput } from '../../inference/inference.types';
+import { estimatedCost } from '../../inference/route-planner';
 import type { LimitStanding } from '../../auth/rate-limits/limit-check';
 
 type Schemas = components['schemas'];
@@ -59,11 +59,9 @@ function toCheck({ check, outcome, refusal }: CheckOutcome): Schemas['ExplainedC
   return { check, outcome, error: toError(refusal) };
 }
 
-function toCandidate(
-  { model, deployment, provider, priceVersion, price }: Candidate,
-  { estimate, pricedBy }: InferenceInput,
-): Schemas['ExplainedCandidate'] {
-  const costMicro = price.costMicro(estimate, estimating(pricedBy));
+function toCandidate(candidate: Candidate, input: InferenceInput): Schemas['ExplainedCandidate'] {
+  const { model, deployment, provider, priceVersion } = candidate;
+  const costMicro = estimatedCost(candidate, input);
   return {
     model: model.id,
     deployment_id: deployment.id,

@@ -61,6 +61,8 @@ export interface Quirks {
   readonly imageSize?: 'width_height' | 'aspect_ratio';
   /** How it takes input images; default: as files of a form. `none`: it does not. */
   readonly imageEdits?: 'json' | 'none';
+  /** It writes prompts to its cache unasked, which costs the catalogue's price of a cache write. */
+  readonly implicitCacheWrites?: boolean;
   /** It takes OpenAI's options of images, from `output_format` to `input_fidelity`; default: clients cannot choose. */
   readonly imageOutput?: boolean;
   /** It takes masks in black and white, of which it edits the area of this color; default: the transparent area. */

@@ -186,3 +186,31 @@ async function waitFor<Value>(read: () => Promise<Value | undefined>): Promise<V
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+describe('the hold of a prompt', () => {
+  const content = 'word '.repeat(8_000);
+  const marker = { cache_control: { type: 'ephemeral' } };
+  const holdOf = async (body: object): Promise<number> => {
+    const { headers } = await gateway.call(PATH, {
+      key: customer.key,
+      body: { ...HELLO, stream: true, max_tokens: 1, ...body },
+    });
+    return Number(headers.get('x-llm-cost-micro'));
+  };
+
+  it.each<[string, object]>([
+    ['part', { messages: [{ role: 'user', content: [{ type: 'text', text: content, ...marker }] }] }],
+    ['message', { messages: [{ role: 'user', content, ...marker }] }],
+    ['request', { messages: [{ role: 'user', content }], ...marker }],
+    [
+      'tool',
+      {
+        messages: [{ role: 'user', content }],
+        tools: [{ type: 'function', function: { name: 'f' }, ...marker }],
+      },
+    ],
+  ])('covers the cache write that a marker of a %s asks for', async (_place, body) => {
+    const plain = await holdOf({ messages: [{ role: 'user', content }] });
+    expect((await holdOf(body)) / plain).toBeCloseTo(1.25, 2);
+  });
+});

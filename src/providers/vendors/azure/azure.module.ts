@@ -22,6 +22,7 @@ export class AzureProvider extends OpenAiFormatProvider {
         trustFinishReason: true,
         imageResponseFormat: 'none',
         imageOutput: true,
+        implicitCacheWrites: true,
       },
     });
   }

@@ -21,6 +21,9 @@ export class OpenAiProvider extends OpenAiFormatProvider {
         // Its image models always send base64 and refuse the field.
         imageResponseFormat: 'none',
         imageOutput: true,
+        // Since GPT-5.6, at 1.25 times the price of input
+        // (https://developers.openai.com/api/docs/guides/prompt-caching).
+        implicitCacheWrites: true,
         // https://developers.openai.com/api/reference/resources/embeddings/methods/create
         embeddingBatch: { inputs: 2_048, tokens: 300_000 },
       },
