@@ -5,7 +5,8 @@ import { DeploymentHealth, ProviderLoad } from '../models/routing/deployment-hea
 import type { RequestTraits } from '../models/catalog-model';
 import type { RoutingDto } from '../models/routing/routing.dto';
 import { NO_USAGE } from '../providers/contract/usage';
-import { type CandidateSelector, estimatedCost, RoutePlanner } from './route-planner';
+import { MAX_MICRO } from '../core/types/micro';
+import { type CandidateSelector, estimatedCost, RoutePlanner, worstCaseCost } from './route-planner';
 import type { Candidate, InferenceInput } from './inference.types';
 
 const NOW_MS = 50_000;
@@ -221,6 +222,11 @@ describe('health', () => {
     expect(plan({ max_attempts: 1 })).toBe('a b');
     expect(plan({ allow_fallbacks: false })).toBe('a b');
   });
+});
+
+it('holds at most the largest amount that an account can have, which ends as insufficient credits', () => {
+  const candidates = [candidate('a', 1, 0), { ...candidate('b', 2, 0), price: { costMicro: () => 2n ** 70n } }];
+  expect(worstCaseCost(candidates as unknown as Candidate[], inputOf(null))).toBe(MAX_MICRO);
 });
 
 describe('the estimated cost of a prompt', () => {

@@ -3,7 +3,7 @@ import { type CompiledPrice, compilePrice, estimating } from '../billing/pricing
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
 import { CLOCK, type Clock } from '../core/time/clock';
-import type { Micro } from '../core/types/micro';
+import { MAX_MICRO, type Micro } from '../core/types/micro';
 import { type CatalogModel, type PriceVersion, REQUEST_TRAITS, type RequestTraits } from '../models/catalog-model';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import { HealthService } from '../models/routing/health.service';
@@ -279,7 +279,7 @@ function takeCallable(candidates: readonly Candidate[], limit: number, nowMs: nu
 }
 
 /**
- * The amount to hold: the highest cost over the candidates.
+ * The amount to hold: the highest cost over the candidates, at most what an account can have.
  * @throws GatewayError `model_not_found` when a candidate has no price for the request
  */
 export function worstCaseCost(candidates: readonly Candidate[], input: InferenceInput): Micro {
@@ -290,7 +290,7 @@ export function worstCaseCost(candidates: readonly Candidate[], input: Inference
     if (cost === null) throw new GatewayError('model_not_found', `${input.model.id} has no price for this request.`);
     if (cost > most) most = cost;
   }
-  return most;
+  return most > MAX_MICRO ? MAX_MICRO : most;
 }
 
 /**
