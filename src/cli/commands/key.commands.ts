@@ -3,7 +3,9 @@ import { COMMAND_LINE } from '../../core/types/actor';
 import type { Micro } from '../../core/types/micro';
 import type { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
 import { toApiKeyRecord } from '../../auth/api-keys/api-key-record';
-import { withContext, type CliContext } from '../cli-context';
+import { isPepperOfKeys } from '../../auth/api-keys/pepper-check';
+import { resolveApiKeyPepper } from '../../core/secrets/service-secrets';
+import { CliError, withContext, type CliContext } from '../cli-context';
 import { formatFields, formatMicro, formatTable, run, type CommandResult } from '../command-result';
 import {
   parseAmount,
@@ -99,7 +101,9 @@ interface CreateKeyOptions {
 }
 
 function createKey({ org, rps, rpm, tpm, ...settings }: CreateKeyOptions): Promise<CommandResult> {
-  return withContext(async ({ keys, clock }) => {
+  return withContext(async (context) => {
+    await assertPepper(context);
+    const { keys, clock } = context;
     const rates = { requestsPerSecond: rps, requestsPerMinute: rpm, tokensPerMinute: tpm };
     const { key, apiKey } = await keys.create(org, { ...settings, ...rates }, COMMAND_LINE);
     return {
@@ -110,6 +114,14 @@ function createKey({ org, rps, rpm, tpm, ...settings }: CreateKeyOptions): Promi
       json: { ...toApiKeyRecord(apiKey, clock.now()), key },
     };
   });
+}
+
+/** @throws CliError when gateways would refuse a key that is made here */
+async function assertPepper({ dataSource, config }: CliContext): Promise<void> {
+  if (await isPepperOfKeys(dataSource, resolveApiKeyPepper(config))) return;
+  throw new CliError(
+    'API_KEY_PEPPER is not the one of the gateways, which would refuse the new key. Set theirs, or run "gateway deployment accept-pepper".',
+  );
 }
 
 function listKeys({ org }: { readonly org: string }): Promise<CommandResult> {
@@ -204,7 +216,9 @@ interface RotateOptions extends KeyOptions {
 }
 
 function rotateKey({ key: keyId, graceSeconds }: RotateOptions): Promise<CommandResult> {
-  return withContext(async ({ keys, clock }) => {
+  return withContext(async (context) => {
+    await assertPepper(context);
+    const { keys, clock } = context;
     const { key, apiKey, replaced } = await keys.rotate(keyId, null, graceSeconds, COMMAND_LINE);
     return {
       text: `${formatFields([

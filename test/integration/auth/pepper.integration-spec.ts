@@ -50,4 +50,19 @@ describe('the pepper of API keys', () => {
     expect(await linesOfStart(FIRST)).toEqual(changed);
     error.mockRestore();
   });
+
+  it('is required by the command line for new keys, which gateways would refuse', async () => {
+    await isPepperOfKeys(dataSource, FIRST);
+    const cli = createCli({ ...serverSettings(database.url), API_KEY_PEPPER: OTHER });
+    const { id } = await cli.json<{ id: string }>('org', 'create', '--name', 'Example');
+    const commands = [
+      ['create', '--org', id],
+      ['rotate', '--key', id],
+    ];
+    for (const command of commands) {
+      const { exitCode, stderr } = await cli.run('key', ...command);
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining('API_KEY_PEPPER')]);
+    }
+    cli.close();
+  });
 });
