@@ -100,15 +100,20 @@ export class KlingVideo extends VideoJobs {
 }
 
 const TASK_NOT_FOUND = 1203;
+/** A 403 about one interface or model, for which the key may serve all others. */
+const NOT_PERMITTED = 1103;
+/** A 429 beside the limits of rate: the account takes requests from other addresses only. */
+const ADDRESS_REFUSED = 1304;
 
 /** https://kling.ai/document-api/api/get-started/error-codes */
 function klingFault(code: number, error?: ProviderError): ProviderError {
   const options = { phase: 'first_token', fallback: true, ...error?.options } as const;
   const refused = (status: number) => ({ ...options, upstream: { status, code: String(code) } });
-  if (code >= 1000 && code < 1200) {
+  if ((code >= 1000 && code < 1200) || code === ADDRESS_REFUSED) {
     // Authentication, and an account in arrears or without a resource package, which is a 429 there.
     const message = 'The provider refused the gateway’s account.';
-    return new ProviderError('provider_error', message, { ...refused(401), credentialRefused: true });
+    const status = code === NOT_PERMITTED ? 403 : 401;
+    return new ProviderError('provider_error', message, { ...refused(status), credentialRefused: true });
   }
   if (code === TASK_NOT_FOUND) {
     return new ProviderError('provider_error', 'The provider does not know the job.', refused(404));
