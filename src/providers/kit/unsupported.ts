@@ -1,5 +1,4 @@
 import { ProviderError, type ProviderErrorOptions } from '../contract/provider-error';
-import type { SpeechRequest } from '../contract/speech';
 
 /** Refused before anything is sent, so failover to another deployment is possible. */
 export function unsupported(param: string, message = `This model does not support ${param}.`): ProviderError {
@@ -10,10 +9,4 @@ export function unsupported(param: string, message = `This model does not suppor
 export function unknownVoice(options: ProviderErrorOptions): ProviderError {
   const message = 'The provider does not have this voice.';
   return new ProviderError('validation_failed', message, { ...options, fallback: false, param: 'voice' });
-}
-
-/** For speech by models that know neither a speed nor instructions. @throws ProviderError `validation_failed` */
-export function refuseStyle({ speed, instructions }: SpeechRequest): void {
-  if (speed !== null && speed !== 1) throw unsupported('speed');
-  if (instructions !== null) throw unsupported('instructions');
 }

@@ -79,12 +79,21 @@ describe('GeminiSpeech', () => {
 });
 
 describe('toSpeech', () => {
-  it.each([
-    ['speed', { speed: 2 }],
-    ['instructions', { instructions: 'Whisper.' }],
-  ])('refuses %s', (param, option) => {
-    expect(() => toSpeech(speechRequest(option))).toThrow(
-      expect.objectContaining({ options: expect.objectContaining({ param }) }),
+  it('sends instructions beside the text, which the model reads word for word', () => {
+    const { contents } = toSpeech(speechRequest({ instructions: 'Whisper.' }));
+    expect(contents).toEqual([
+      { role: 'user', parts: [{ text: 'Hello there.', speechMetadata: { style: 'Whisper.' } }] },
+    ]);
+  });
+
+  it('sends the text alone without instructions', () => {
+    const { contents } = toSpeech(speechRequest({ speed: 1 }));
+    expect(contents).toEqual([{ role: 'user', parts: [{ text: 'Hello there.' }] }]);
+  });
+
+  it('refuses speed', () => {
+    expect(() => toSpeech(speechRequest({ speed: 2 }))).toThrow(
+      expect.objectContaining({ options: expect.objectContaining({ param: 'speed' }) }),
     );
   });
 });

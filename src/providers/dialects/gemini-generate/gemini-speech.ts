@@ -7,7 +7,7 @@ import type { ProviderError } from '../../contract/provider-error';
 import type { SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
 import { decodeBase64, isJsonObject, type JsonObject } from '../../kit/json';
 import { type SpeechEventReader, SpeechEvents, type SpeechOutput } from '../../kit/speech-events';
-import { refuseStyle, unsupported } from '../../kit/unsupported';
+import { unsupported } from '../../kit/unsupported';
 import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { ModelEndpoints } from './model-endpoints';
@@ -33,12 +33,16 @@ export class GeminiSpeech implements SpeechProvider {
   }
 }
 
-/** Pure. @throws ProviderError `validation_failed` with `param` */
-export function toSpeech(request: SpeechRequest): JsonObject {
-  refuseStyle(request);
-  const { input, voice } = request;
+/**
+ * From 3.8 on, models read the text word for word and take instructions beside it only
+ * (https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/text-to-speech/migration-guide). Pure.
+ * @throws ProviderError `validation_failed` with `param`
+ */
+export function toSpeech({ input, voice, speed, instructions }: SpeechRequest): JsonObject {
+  if (speed !== null && speed !== 1) throw unsupported('speed');
+  const part = { text: input, ...(instructions !== null && { speechMetadata: { style: instructions } }) };
   return {
-    contents: [{ role: 'user', parts: [{ text: input }] }],
+    contents: [{ role: 'user', parts: [part] }],
     generationConfig: {
       responseModalities: ['AUDIO'],
       speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice } } },

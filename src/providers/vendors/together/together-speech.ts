@@ -1,7 +1,7 @@
 import type { ProviderCall } from '../../contract/provider-call';
 import type { SpeechFormat, SpeechRequest } from '../../contract/speech';
 import type { JsonObject } from '../../kit/json';
-import { refuseStyle, unsupported } from '../../kit/unsupported';
+import { unsupported } from '../../kit/unsupported';
 
 const OUTPUTS: Readonly<Partial<Record<SpeechFormat, JsonObject>>> = {
   mp3: { response_format: 'mp3' },
@@ -16,9 +16,10 @@ const OUTPUTS: Readonly<Partial<Record<SpeechFormat, JsonObject>>> = {
  * @throws ProviderError `validation_failed` with `param`
  */
 export function toTogetherSpeech(request: SpeechRequest, { upstreamModel }: ProviderCall): JsonObject {
-  const { input, voice, format } = request;
+  const { input, voice, format, speed, instructions } = request;
   const { [format]: output } = OUTPUTS;
   if (output === undefined) throw unsupported('response_format');
-  refuseStyle(request);
+  if (speed !== null && speed !== 1) throw unsupported('speed');
+  if (instructions !== null) throw unsupported('instructions');
   return { model: upstreamModel, input, voice, ...output };
 }
