@@ -56,7 +56,7 @@ function toMusicBody(spec: MusicSpec, model: string): JsonObject {
 
 function fromComposition(body: Buffer): ComposedMusic {
   const reply = parseJsonObject(body) ?? {};
-  assertAccepted(reply, 'first_token');
+  assertAccepted(reply, 'first_token', 'music');
   const { data, extra_info: facts } = reply;
   const audio = isJsonObject(data) ? data['audio'] : undefined;
   const file = decodeHex(audio);

@@ -11,17 +11,20 @@ export function decodeHex(text: unknown): Buffer | null {
   return typeof text === 'string' && HEXADECIMAL.test(text) ? Buffer.from(text, 'hex') : null;
 }
 
+/** Music is made again only by a new request of the client's: a piece may have been made, and billed. */
+type Work = 'speech' | 'music';
+
 /** A refusal comes with status 200. @throws ProviderError for one */
-export function assertAccepted({ base_resp: base }: JsonObject, phase: 'first_token' | 'stream'): void {
+export function assertAccepted({ base_resp: base }: JsonObject, phase: 'first_token' | 'stream', work: Work): void {
   const code = isJsonObject(base) ? base['status_code'] : undefined;
-  if (typeof code === 'number' && code !== 0) throw faultOf(code, phase);
+  if (typeof code === 'number' && code !== 0) throw faultOf(code, phase, work);
 }
 
-/** The same for a reply that the HTTP client has refused. */
+/** The same for a reply with speech that the HTTP client has refused. */
 export function asMiniMaxFault(error: unknown): unknown {
   if (!(error instanceof ProviderError)) return error;
   const { status, code = '' } = error.options.upstream ?? {};
-  return status === 200 && /^\d{4,5}$/.test(code) ? faultOf(Number(code), 'first_token') : error;
+  return status === 200 && /^\d{4,5}$/.test(code) ? faultOf(Number(code), 'first_token', 'speech') : error;
 }
 
 /** Whether a code, in digits or as a number, names sensitive input or output. */
@@ -29,14 +32,23 @@ export function isSensitive(code: unknown): boolean {
   return ['1026', '1027'].includes(String(code));
 }
 
+/** "Please retry your requests later." */
+const PASSING: Readonly<Record<number, number>> = { 1000: 500, 1001: 504, 1024: 500, 1033: 500 };
+
 /** https://platform.minimax.io/docs/api-reference/errorcode */
-function faultOf(code: number, phase: 'first_token' | 'stream'): ProviderError {
+function faultOf(code: number, phase: 'first_token' | 'stream', work: Work): ProviderError {
   const refused = (status: number): ProviderErrorOptions => ({
     phase,
     fallback: phase !== 'stream',
     upstream: { status, code: String(code) },
   });
   if (isSensitive(code)) return contentRefused(refused(400));
+  const { [code]: status } = PASSING;
+  if (status !== undefined && work === 'speech') {
+    return status === 504
+      ? new ProviderError('provider_timeout', 'The provider did not answer in time.', refused(status))
+      : new ProviderError('provider_unavailable', 'The provider is unavailable.', refused(status));
+  }
   switch (code) {
     case 1002:
     case 1039:

@@ -65,6 +65,20 @@ describe('speech of MiniMax', () => {
   });
 
   it.each([
+    ['provider_unavailable', 1000, 'unknown error'],
+    ['provider_timeout', 1001, 'request timeout'],
+    ['provider_unavailable', 1024, 'internal error'],
+    ['provider_unavailable', 1033, 'system error'],
+  ] as const)('lets another provider serve what fails there: %s for %i', async (code, number, message) => {
+    const failure = { base_resp: { status_code: number, status_msg: message } };
+    for (const answer of [json(failure), eventStream(failure)]) {
+      upstream.answer = answer;
+      const { code: ours, options } = await providerErrorOf(speak());
+      expect([ours, options.fallback, options.upstream?.code]).toEqual([code, true, String(number)]);
+    }
+  });
+
+  it.each([
     ['voice', 2042, "you don't have access to this voice_id"],
     ['voice', 2054, 'voice id not exist'],
     ['voice', 20132, 'invalid samples or voice_id'],

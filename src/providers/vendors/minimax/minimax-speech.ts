@@ -67,7 +67,7 @@ class MiniMaxSpeechReader implements SpeechEventReader {
   constructor(private readonly format: SpeechFormat) {}
 
   read(event: JsonObject, output: SpeechOutput): void {
-    assertAccepted(event, output.phase);
+    assertAccepted(event, output.phase, 'speech');
     const { data, extra_info: facts } = event;
     if (isJsonObject(data)) this.readAudio(data, output);
     // Chinese characters count twice (https://platform.minimax.io/docs/guides/pricing-paygo).
