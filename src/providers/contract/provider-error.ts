@@ -46,6 +46,8 @@ export interface ProviderErrorOptions {
   readonly credentialRefused?: boolean;
   /** The reason is money or a quota that waiting does not refill, which no request can cause. */
   readonly outOfCredit?: boolean;
+  /** The upstream does not offer the model, or what the request needs of it, to the operator's account. */
+  readonly notOffered?: boolean;
   readonly cause?: unknown;
 }
 

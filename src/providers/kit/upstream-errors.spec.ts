@@ -56,6 +56,31 @@ describe('mapUpstreamError', () => {
       false,
       undefined,
     ],
+    [
+      400,
+      { code: 'invalid-argument', error: 'The function name tool_search is reserved for the tool_search tool' },
+      'validation_failed',
+      false,
+      undefined,
+    ],
+    [400, { code: 'invalid-argument', error: 'Model not found: grok-2' }, 'provider_error', true, undefined],
+    [
+      400,
+      { code: 'Client specified an invalid argument', error: 'Model not found: grok-2' },
+      'provider_error',
+      true,
+      undefined,
+    ],
+    [
+      400,
+      {
+        code: 'invalid-argument',
+        error: 'Zero Data Retention teams must provide output.upload_url for video generation.',
+      },
+      'provider_error',
+      true,
+      undefined,
+    ],
     [429, openAi('exceeded_current_quota_error', null), 'provider_error', true, true],
     [
       429,

@@ -57,7 +57,7 @@ const CONTENT_POLICY_MESSAGE =
   /^content exists risk\b|\bcontent violates usage guidelines\b|\bunsafe or sensitive content\b|\bSAFETY_CHECK_TYPE|\bflagged as potentially violating\b|\(102[67]\)$/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
-  /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|invalid_?parameter|context_(length|size)|unsupported_(value|parameter)|max_tokens_per_request/i;
+  /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[-_ ]argument|invalid_?parameter|context_(length|size)|unsupported_(value|parameter)|max_tokens_per_request/i;
 /** Z.ai's numbers for parameters and prompts, beside a sentence (https://docs.z.ai/api-reference/api-code). */
 const CLIENT_FAULT_CODE = /^12(1[0345]|61)$/;
 /** Cohere's errors are sentences: https://github.com/continuedev/continue/issues/3881 */
@@ -70,6 +70,12 @@ const CONTEXT_OVERFLOW =
 /** Groq answers 400 `model_terms_required` until the operator has accepted the terms of Orpheus in its console. */
 const UNKNOWN_MODEL =
   /model_not_found|unsupported_model|model_not_available|model_decommissioned|model_terms_required|deploymentnotfound|invalid_model/i;
+/**
+ * xAI's 400 for a model or feature that it does not offer to the account, with the code of any invalid request: a model
+ * that has ended (https://github.com/definableai/definable.ai/issues/73), videos for a team whose data it does not keep
+ * (https://github.com/phuryn/grok-build-vscode/issues/100) or in 1080p (https://github.com/lidge-jun/progrok).
+ */
+const NOT_OFFERED_MESSAGE = /^model not found\b|^zero data retention teams must\b|\bnot available for your team\b/i;
 /** Groq's 400 for what its model wrote: https://github.com/build-with-groq/g1/pull/23 */
 const MODEL_FAULT = /tool_use_failed|json_validate_failed/i;
 /** Fields that the gateway writes itself: errors about them do not concern the client. */
@@ -157,8 +163,12 @@ function toProviderError(refusal: Refusal): ProviderError {
       retryAfterSeconds,
     });
   }
-  if (isClientFault(refusal, names)) return requestRefused(fault, options);
-  return new ProviderError('provider_error', 'The provider could not process the request.', options);
+  const notOffered = status === 400 && NOT_OFFERED_MESSAGE.test(fault.message);
+  if (!notOffered && isClientFault(refusal, names)) return requestRefused(fault, options);
+  return new ProviderError('provider_error', 'The provider could not process the request.', {
+    ...options,
+    ...(notOffered && { notOffered }),
+  });
 }
 
 /**

@@ -83,7 +83,8 @@ function readReply(bytes: Buffer): JsonObject {
 export function asRefusal(error: ProviderError): ProviderError {
   const { code, options } = error;
   const { status, code: name, type } = options.upstream ?? {};
-  if (options.credentialRefused === true || (status !== 400 && status !== 422)) return error;
+  if (options.credentialRefused === true || options.notOffered === true) return error;
+  if (status !== 400 && status !== 422) return error;
   if (MODERATION.test(`${name} ${type}`)) return contentRefused(options);
   if (code !== 'provider_error') return error;
   return new ProviderError('validation_failed', 'The provider refused the request as invalid.', {

@@ -1,4 +1,5 @@
 import { FakeUpstream } from '../../../../test/conformance/fake-upstream';
+import { videoSpec } from '../../../../test/conformance/job-requests';
 import { json } from '../../../../test/conformance/media-answers';
 import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
 import type { AsyncJobAdapter, JobHandle } from '../../contract/media-job';
@@ -33,5 +34,21 @@ describe('XaiVideo', () => {
   it('does not fail a video whose poll is refused for another reason', async () => {
     upstream.answer = json({ code: 'Client specified an invalid argument', error: 'Bad request.' }, 400);
     expect((await providerErrorOf(poll())).options.upstream?.status).toBe(400);
+  });
+
+  it.each([
+    [true, 'Zero Data Retention teams must provide output.upload_url for video generation.'],
+    [true, 'Model not found: grok-imagine-video'],
+    [true, '1080p video resolution is not available for your team.'],
+    [false, 'Invalid value for duration.'],
+  ])('leaves a video to another provider (%s): %s', async (fallback, error) => {
+    upstream.answer = json({ code: 'invalid-argument', error }, 400);
+    const submission = (provider.video as AsyncJobAdapter).submit(videoSpec({}), 'token', providerCall());
+    const { code, options } = await providerErrorOf(submission);
+    expect([options.fallback, code, options.credentialRefused]).toEqual([
+      fallback,
+      fallback ? 'provider_error' : 'validation_failed',
+      undefined,
+    ]);
   });
 });
