@@ -34,6 +34,9 @@ const SMALL_VIEWS = [
   [640, 450, 'zoomed'],
 ] as const;
 
+/** CSS pixels. Lists need no scrolling at this width; on smaller screens they may scroll in their regions. */
+const COMMON_PHONE = 360;
+
 /** Every style sheet and script of the built pages. */
 function builtFiles(): readonly { readonly name: string; readonly text: string }[] {
   const folder = join(__dirname, '../../dist/pages');
@@ -125,8 +128,11 @@ describeJourney('every page', () => {
     await gateway.call('/v1/chat/completions', { key: customer.key, body: chat });
     const failing = [{ role: 'user', content: '[[mock: status=500]]' }];
     await gateway.call('/v1/chat/completions', { key: customer.key, body: { ...chat, messages: failing } });
-    await owner.call(owner.path('/invitations'), { body: { email: 'grace@example.com', role: 'viewer' } });
-    await owner.call(owner.path('/webhook-tests'), { body: { url: 'https://example.com/hook' } });
+    await owner.call(owner.path('/invitations'), {
+      body: { email: 'grace.brewster.murray.hopper@example.com', role: 'developer' },
+    });
+    await gateway.dashboardUser({ role: 'developer', organizationId: customer.organizationId });
+    await owner.call(owner.path('/webhook-test-events'), { body: { url: 'https://example.com/hook' } });
     return owner;
   }
 
@@ -167,6 +173,8 @@ describeJourney('every page', () => {
     for (const table of await tablesThatScroll(page)) problems.push(`at 1280 px, more columns than fit: ${table}`);
     if ((await page.locator('h1').count()) !== 1) problems.push('has not one h1');
     if (!/ · Gateway$|^Gateway$/.test(await page.title())) problems.push(`has the title ${await page.title()}`);
+    await page.setViewportSize({ width: COMMON_PHONE, height: 740 });
+    for (const list of await tablesThatScroll(page)) problems.push(`at ${COMMON_PHONE} px, does not fit: ${list}`);
     for (const [width, height, picture] of SMALL_VIEWS) {
       await page.setViewportSize({ width, height });
       if (!(await fitsItsWidth(page))) problems.push(`scrolls sideways at ${width} px`);

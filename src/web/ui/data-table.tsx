@@ -12,6 +12,8 @@ export interface Column<Row> {
   readonly end?: boolean;
   /** Dropped on narrow screens: `lowest` below 1536 px, `low` below 1280 px, `middle` below 768 px. */
   readonly priority?: Priority;
+  /** On narrow screens, takes the room that the other columns leave. Its content shortens itself. */
+  readonly shrinks?: boolean;
 }
 
 interface DataTableProps<Row> {
@@ -41,8 +43,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const { dense } = usePreferences();
   if (rows.length === 0 && empty !== undefined) return empty;
   const padding = dense ? 'py-1' : 'py-2.5';
-  const classOf = ({ end, priority }: Column<Row>): string =>
-    `px-1.5 first:ps-4 last:pe-3 sm:px-3 sm:first:ps-5 sm:last:pe-5 ${end ? 'text-end tabular-nums' : 'text-start'} ${priority === undefined ? '' : HIDDEN[priority]}`;
+  const classOf = ({ end, priority, shrinks }: Column<Row>): string =>
+    `px-1.5 first:ps-4 last:pe-3 sm:px-3 sm:first:ps-5 sm:last:pe-5 ${end ? 'text-end tabular-nums' : 'text-start'} ${priority === undefined ? '' : HIDDEN[priority]} ${shrinks ? 'max-sm:w-full max-sm:max-w-0' : ''}`;
   return (
     <div role="region" aria-label={label} tabIndex={0} className="relative overflow-x-auto rounded-xl">
       <table className="w-full border-collapse">

@@ -21,7 +21,7 @@ function TabAnchor({ children, ...rest }: AnchorHTMLAttributes<HTMLAnchorElement
     <a
       {...rest}
       ref={ref}
-      className="-mb-px border-b-2 border-transparent px-3 py-2 font-medium whitespace-nowrap text-muted hover:text-ink focus-visible:-outline-offset-2 aria-[current=page]:border-accent aria-[current=page]:text-ink"
+      className="-mb-px border-b-2 border-transparent px-2.5 py-2 sm:px-3 font-medium whitespace-nowrap text-muted hover:text-ink focus-visible:-outline-offset-2 aria-[current=page]:border-accent aria-[current=page]:text-ink"
     >
       {children}
     </a>

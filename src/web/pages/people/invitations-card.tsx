@@ -23,8 +23,9 @@ const COLUMNS: ReadonlyArray<Column<Invitation>> = [
   {
     id: 'email',
     head: 'E-mail',
+    shrinks: true,
     cell: ({ email }) => (
-      <span className="block max-w-36 truncate sm:max-w-80" title={email}>
+      <span className="block truncate sm:max-w-60 xl:max-w-80" title={email}>
         {email}
       </span>
     ),

@@ -1,3 +1,4 @@
+import { Fragment, type ReactNode } from 'react';
 import type { UsageRequest } from '../../../contract/dashboard';
 import { Badge } from '../../ui/badge';
 
@@ -11,6 +12,16 @@ interface RequestStatusProps {
   readonly brief?: boolean;
 }
 
+/** A code that may continue on the next line after an underscore, so that it does not widen its column. */
+function breakable(code: string): ReactNode {
+  return code.split(/(?<=_)/).map((part, index) => (
+    <Fragment key={`${index} ${part}`}>
+      {part}
+      <wbr />
+    </Fragment>
+  ));
+}
+
 /** How a request ended, with its error code. */
 export function RequestStatus({ request, brief = false }: RequestStatusProps) {
   if (request.status === 'success') return <Badge tone="good">{request.http_status}</Badge>;
@@ -18,7 +29,7 @@ export function RequestStatus({ request, brief = false }: RequestStatusProps) {
   return (
     <span className="inline-flex flex-wrap items-center gap-x-2">
       <Badge tone="bad">{request.http_status}</Badge>
-      <span className={`text-bad ${brief ? 'max-md:sr-only' : ''}`}>{reason}</span>
+      <span className={`text-bad ${brief ? 'max-md:sr-only' : ''}`}>{breakable(reason)}</span>
     </span>
   );
 }

@@ -75,7 +75,7 @@ function Clipped({ text }: { readonly text: string }) {
 
 export function ModelName({ model }: { readonly model: string }) {
   return (
-    <span className="block max-w-20 truncate sm:max-w-60" title={model}>
+    <span className="line-clamp-2 max-w-16 wrap-anywhere sm:block sm:max-w-60 sm:truncate" title={model}>
       {model}
     </span>
   );
