@@ -280,4 +280,15 @@ describeJourney('API keys', () => {
     await page.getByRole('heading', { level: 1, name: 'There is no such API key' }).waitFor();
     await user.close();
   });
+
+  it('shows search and order on one line of a wide screen', async () => {
+    const user = await openKeys(await newOwner());
+    const { page } = user;
+    await createKey(user, 'first');
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const tops = [page.getByLabel('Search keys'), page.getByLabel('Order')].map((field) => field.boundingBox());
+    const [search, order] = await Promise.all(tops);
+    expect(order?.y).toBe(search?.y);
+    await user.close();
+  });
 });

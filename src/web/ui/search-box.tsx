@@ -34,7 +34,7 @@ export function SearchBox({ label, placeholder = label, value, onChange }: Searc
     return () => window.clearTimeout(timer);
   }, [text, value]);
   return (
-    <label className="min-w-0 grow basis-56 sm:max-w-80">
+    <label className="min-w-0 w-56 grow sm:max-w-80">
       <span className="sr-only">{label}</span>
       <input
         type="search"
