@@ -7,8 +7,12 @@ import { preferences, setPreferences } from './preferences';
 /** `ended`: a request found no session although a user had signed in; the page asks to sign in again. */
 type SessionState = 'unknown' | 'signed-in' | 'ended';
 
+/** What the tabs of a browser, which share one session, send each other. */
+type TabMessage = 'signed-out' | { readonly signedIn: string };
+
 const CHANNEL = 'dashboard-session';
 const LOGIN = '/dashboard/login';
+const HOME = '/dashboard/';
 
 let state: SessionState = 'unknown';
 let leaving = false;
@@ -36,14 +40,17 @@ export function isSessionEnded(): boolean {
   return state === 'ended';
 }
 
-/** Reacts to sessions that end during use, to signing out in another tab, and to pages restored by the Back button. */
+/** Reacts to sessions that end during use, to other tabs, and to pages restored by the Back button. */
 export function watchSession(queries: QueryClient): void {
   listenForEndedSession(() => {
     setPreferences({ signedIn: false });
     if (state === 'signed-in') setState('ended');
   });
   listenForRefusedAccess(() => void queries.invalidateQueries({ queryKey: currentUserQuery.queryKey }));
-  channel.addEventListener('message', () => leave());
+  channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
+    if (data === 'signed-out') leave();
+    else followSignIn(queries, data.signedIn);
+  });
   window.addEventListener('pageshow', ({ persisted }) => {
     if (!persisted) return;
     queries.clear();
@@ -56,9 +63,37 @@ export function sessionStarted(): void {
   setState('signed-in');
 }
 
+/** After a sign-in in this tab: the others continue, or show the new user. */
+export function sessionStartedBy(userId: string): void {
+  sessionStarted();
+  send({ signedIn: userId });
+}
+
+/** After another user has signed in over the page of the first, of whom nothing may remain. */
+export function sessionTakenOver(userId: string): void {
+  send({ signedIn: userId });
+  leave(HOME, true);
+}
+
+/** Another tab has signed a user in. What this one does next would be done as that user. */
+function followSignIn(queries: QueryClient, userId: string): void {
+  const shown = queries.getQueryData(currentUserQuery.queryKey)?.id;
+  if (shown === undefined) return;
+  if (shown !== userId) {
+    leave(HOME, true);
+  } else if (state === 'ended') {
+    sessionStarted();
+    void queries.invalidateQueries();
+  }
+}
+
+function send(message: TabMessage): void {
+  channel.postMessage(message);
+}
+
 /** Forgets everything of the user, here and in the other tabs. @param next the address to open here. */
 export function sessionEndedByUser(next = LOGIN): void {
-  channel.postMessage('signed-out');
+  send('signed-out');
   leave(next);
 }
 
@@ -67,8 +102,11 @@ export function isLeaving(): boolean {
   return leaving;
 }
 
-/** Loads a page anew, so that nothing of the user stays in memory. */
-function leave(next = LOGIN): void {
+/**
+ * Loads a page anew, so that nothing of the user stays in memory.
+ * @param signedIn whether another user is signed in by now
+ */
+function leave(next = LOGIN, signedIn = false): void {
   sessionStorage.clear();
   leaving = true;
   window.addEventListener('pagehide', () => {
@@ -77,6 +115,6 @@ function leave(next = LOGIN): void {
     // A browser that keeps the page for its Back button has nothing to show.
     document.body.replaceChildren();
   });
-  setPreferences({ signedIn: false });
+  setPreferences({ signedIn });
   window.location.assign(next);
 }

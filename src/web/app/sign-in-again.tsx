@@ -4,8 +4,7 @@ import { currentUserQuery } from '../api/session';
 import { Dialog } from '../ui/dialog';
 import { ChangeForm, TextField } from '../ui/form';
 import { useChange } from '../ui/use-change';
-import { setPreferences } from './preferences';
-import { sessionStarted, useSessionState } from './session-state';
+import { sessionStartedBy, sessionTakenOver, useSessionState } from './session-state';
 import { useCurrentUser } from './use-session';
 import { useStay } from './use-stay';
 
@@ -23,13 +22,10 @@ function SignInDialog() {
     change: (body: { email: string; password: string }) => unwrap(api.POST('/dashboard/api/login', { body })),
     onDone: ({ user: signedIn }) => {
       if (signedIn.id !== user.id) {
-        // Nothing of the first user may remain.
-        sessionStorage.clear();
-        setPreferences({ signedIn: true });
-        window.location.assign('/dashboard/');
+        sessionTakenOver(signedIn.id);
         return;
       }
-      sessionStarted();
+      sessionStartedBy(signedIn.id);
       void queries.refetchQueries({ type: 'active', queryKey: currentUserQuery.queryKey });
       void queries.invalidateQueries();
     },

@@ -6,7 +6,7 @@ import { announceSignIn } from '../../api/sign-in';
 import { isApiError } from '../../api/errors';
 import { landingFragment } from '../../app/fragment';
 import { forgetDraftsOfOthers } from '../../app/drafts';
-import { sessionStarted } from '../../app/session-state';
+import { sessionStartedBy } from '../../app/session-state';
 import { Button } from '../../ui/button';
 import { ChangeForm, TextField } from '../../ui/form';
 import { PageHeader } from '../../ui/page-header';
@@ -22,7 +22,7 @@ export function LoginPage() {
   const signIn = useChange({
     change: (body: { email: string; password: string }) => unwrap(api.POST('/dashboard/api/login', { body })),
     onDone: ({ user }) => {
-      sessionStarted();
+      sessionStartedBy(user.id);
       forgetDraftsOfOthers(user.id);
       queries.clear();
       announceSignIn();
