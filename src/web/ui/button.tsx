@@ -37,7 +37,7 @@ export function Button({ variant = 'secondary', small = false, pending, classNam
     <button
       type="button"
       {...rest}
-      aria-disabled={pending || undefined}
+      aria-disabled={pending || rest['aria-disabled']}
       aria-busy={pending || undefined}
       onClick={pending === undefined ? onClick : (event) => clickOnce(event, pending, onClick)}
       className={classesOf(variant, small, className)}

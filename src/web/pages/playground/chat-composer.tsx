@@ -96,15 +96,29 @@ export function ChatComposer(props: ChatComposerProps) {
           <Paperclip size={16} aria-hidden="true" />
           Attach
         </Button>
-        {running ? (
-          <Button onClick={onStop}>Stop</Button>
-        ) : (
-          <Button type="submit" variant="primary" disabled={!canSend}>
-            Send
-          </Button>
-        )}
+        <SendOrStop running={running} canSend={canSend} onStop={onStop} />
       </div>
     </form>
+  );
+}
+
+interface SendOrStopProps {
+  readonly running: boolean;
+  readonly canSend: boolean;
+  readonly onStop: () => void;
+}
+
+/** One button with two labels. It is never disabled natively, which would lose the focus at the end of an answer. */
+function SendOrStop({ running, canSend, onStop }: SendOrStopProps) {
+  return running ? (
+    // With `pending`, the second click of a double click on "Send" does not stop the answer.
+    <Button pending={false} onClick={onStop}>
+      Stop
+    </Button>
+  ) : (
+    <Button type="submit" variant="primary" aria-disabled={!canSend || undefined}>
+      Send
+    </Button>
   );
 }
 
