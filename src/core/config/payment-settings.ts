@@ -14,8 +14,10 @@ export const PAYMENT_SETTINGS = {
   STRIPE_API_BASE_URL: optional(baseUrl).describe('Another server with the Stripe API, such as a proxy'),
   PURCHASE_LIMIT_DAY_MICRO: integer(0, MAX_AMOUNT)
     .default(500_000_000)
-    .describe('Credit in micro-units that an organization may buy in a day (UTC), unless operators say otherwise'),
+    .describe(
+      'Credit in micro-units that an organization may buy in a day (UTC); operators can set other limits for it',
+    ),
   PURCHASE_LIMIT_MONTH_MICRO: integer(0, MAX_AMOUNT)
     .default(5_000_000_000)
-    .describe('The same for a calendar month (UTC)'),
+    .describe('Credit in micro-units that an organization may buy in a calendar month (UTC)'),
 };

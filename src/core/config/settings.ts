@@ -37,28 +37,32 @@ export const SETTINGS = z.object({
   NODE_ENV: choice(['development', 'production', 'test'])
     .default('development')
     .describe(
-      'production embeds nothing and refuses to start without DATABASE_URL, REDIS_URL, API_KEY_PEPPER and SECRETS_KEY',
+      'production starts no embedded services and requires DATABASE_URL, REDIS_URL, API_KEY_PEPPER and SECRETS_KEY',
     ),
   LOG_LEVEL: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('Lowest severity of messages in the log'),
+    .describe('Lowest severity that is logged'),
   PORT: integer(0, 65_535).default(8_080).describe('Port of the API; 0 takes any free port'),
-  HOST: optional(host).describe('Address to listen on; when not set 127.0.0.1, in production 0.0.0.0'),
+  HOST: optional(host).describe('Address to listen on; when not set: 127.0.0.1, in production 0.0.0.0'),
   PUBLIC_BASE_URL: optional(baseUrl).describe(
-    'How clients reach the gateway: default server of the OpenAPI document; https lets vendors report jobs',
+    'URL at which clients reach the gateway, and the server in the OpenAPI document; with https, vendors can report jobs',
   ),
-  TRUST_PROXY: trustedProxies.default(false).describe('Proxies whose X-Forwarded-For is trusted to name the caller'),
+  TRUST_PROXY: trustedProxies
+    .default(false)
+    .describe('Proxies whose X-Forwarded-For header is trusted for the address of the caller'),
   MAX_REQUEST_BYTES: integer(1_024, 268_435_456).default(10_485_760).describe('Largest JSON body in bytes'),
-  MAX_MULTIPART_BYTES: integer(1_024, 268_435_456).default(26_214_400).describe('Largest form with files in bytes'),
+  MAX_MULTIPART_BYTES: integer(1_024, 268_435_456)
+    .default(26_214_400)
+    .describe('Largest multipart form, with its files, in bytes'),
   MAX_BUFFERED_BYTES: integer(1_024, 68_719_476_736)
     .default(134_217_728)
     .describe(
-      'Memory for request bodies and images fetched for them, at most 3/4 per organization; beyond it: 503. As much again for images and replays, and for images of jobs',
+      'Memory for request bodies and the images they link to, at most 3/4 for one organization; requests beyond it get 503. Generated images and replays share a second budget of this size, images of jobs a third',
     ),
   OVERLOAD_CONCURRENCY: integer(0, 1_000_000)
     .default(2_048)
     .describe(
-      'Requests in flight from which a busy process refuses new ones with 503, fewer the longer it stays busy; 0: no limit',
+      'Requests in flight at which a busy process refuses new ones with 503; the limit falls while the process stays busy; 0: no limit',
     ),
   SSE_PING_MS: integer(100, ONE_HOUR_MS).default(15_000).describe('Silence after which a stream sends a ping'),
   DRAIN_TIMEOUT_MS: integer(0, ONE_HOUR_MS)
@@ -69,14 +73,16 @@ export const SETTINGS = z.object({
     'PostgreSQL 15 or later; an embedded one when not set',
   ),
   DATABASE_DIRECT_URL: optional(serverUrl('postgres', 'postgresql')).describe(
-    'The same database without the pooler that DATABASE_URL goes through, for money and migrations',
+    'Direct connection to the database when DATABASE_URL leads to a pooler; used for money and migrations',
   ),
   DATABASE_READ_URL: optional(serverUrl('postgres', 'postgresql')).describe(
-    'A replica for lists, exports, usage and audits; the primary serves them while it is unavailable or 30 s behind',
+    'Replica for lists, exports, usage and audits; while the replica is unavailable or 30 s behind, the primary serves them',
   ),
   MIGRATE_ON_START: flag
     .default(true)
-    .describe('Applies pending migrations at start; false waits until gateway migrate has applied them'),
+    .describe(
+      'Applies pending migrations at start; with false, the process waits until gateway migrate has applied them',
+    ),
   DATABASE_POOL_SIZE: integer(1, 500).default(10).describe('Connections of the general pool'),
   MONEY_POOL_SIZE: integer(4, 100).default(4).describe('Connections of the pool for reservations and settlements'),
   MONEY_LANES: integer(1, 32)
@@ -85,18 +91,20 @@ export const SETTINGS = z.object({
   LEDGER_AUDIT_TIMEOUT_MS: timeoutMs.default(60_000).describe('Time limit of one periodic audit of the ledger'),
   LEDGER_CLOSE_AFTER_DAYS: integer(3, 365)
     .default(3)
-    .describe('Age from which a day of the ledger is closed: audits read its sums and no longer every request'),
+    .describe('Age at which a day of the ledger is closed; audits then read its totals instead of every request'),
   LEDGER_RETENTION_DAYS: integer(0, 36_500)
     .default(0)
-    .describe('Age, at least 30, from which the requests of closed days are moved to the object storage; 0 keeps them'),
+    .describe(
+      'Age, at least 30, at which the requests of closed days are moved to the object storage; 0 keeps them in the database',
+    ),
   AUDIT_RETENTION_DAYS: integer(0, 36_500)
     .default(0)
-    .describe('Age, at least 90, from which entries of the audit log are deleted; 0 keeps them'),
+    .describe('Age, at least 90, at which entries of the audit log are deleted; 0 never deletes them'),
   REDIS_URL: optional(serverUrl('redis', 'rediss')).describe('Redis 7 or later; an embedded one when not set'),
   REDIS_MODE: choice(['single', 'sentinel', 'cluster'])
     .default('single')
     .describe(
-      'sentinel: the host of REDIS_URL is the name of the primary, which REDIS_NODES resolve; cluster: it is one node',
+      'sentinel: the host in REDIS_URL is the name under which REDIS_NODES monitor the primary; cluster: it is one of the nodes',
     ),
   REDIS_NODES: optional(redisNodes).describe(
     'The sentinels, required with REDIS_MODE=sentinel; with cluster: additional seed nodes',
@@ -128,10 +136,10 @@ export const SETTINGS = z.object({
     .default('us-east-1')
     .describe('Region of the bucket'),
   S3_ENDPOINT: optional(baseUrl).describe('S3-compatible server; AWS when not set'),
-  S3_PUBLIC_ENDPOINT: optional(baseUrl).describe('The same server as clients reach it, if that differs'),
+  S3_PUBLIC_ENDPOINT: optional(baseUrl).describe('URL at which clients reach S3_ENDPOINT, if it differs'),
   S3_FORCE_PATH_STYLE: optional(flag).describe('Path-style bucket addressing; when not set: true with S3_ENDPOINT'),
   S3_ACCESS_KEY_ID: optional(secret()).describe(
-    'Access key; when not set the AWS SDK finds credentials, such as those of a role',
+    'Access key; when not set, the AWS SDK finds credentials, such as those of a role',
   ),
   S3_SECRET_ACCESS_KEY: optional(secret()).describe('Secret key that belongs to S3_ACCESS_KEY_ID'),
   // With a shorter time, idempotent replays would contain dead URLs.
@@ -143,10 +151,12 @@ export const SETTINGS = z.object({
     .describe('How long a video or music job may take before it expires, free of charge'),
   JOB_RETENTION_DAYS: integer(0, 36_500)
     .default(400)
-    .describe('How long a video or music job that has ended is kept, at least as long as its results; 0 keeps it'),
+    .describe(
+      'How long a video or music job is kept after its end, at least as long as its results; 0 never deletes it',
+    ),
   WORKER: choice(['inline', 'none'])
     .default('inline')
-    .describe('Whether the gateway runs video and music jobs itself; none leaves them to start:worker processes'),
+    .describe('Whether the gateway runs video and music jobs itself; with none, only start:worker processes run them'),
   WORKER_PORT: integer(0, 65_535).default(8_081).describe('Port of the probes of a worker; 0 takes any free port'),
   WORKER_CONCURRENCY: integer(1, 10_000)
     .default(20)
@@ -159,17 +169,17 @@ export const SETTINGS = z.object({
     .describe('Largest artifact that is copied from a provider'),
   USAGE_RETENTION_DAYS: integer(0, 36_500)
     .default(400)
-    .describe('How long the receipts of single requests are kept; 0 keeps them. Totals are always kept'),
+    .describe('How long the receipts of single requests are kept; 0 never deletes them. Totals are always kept'),
   CATALOG_DIR: optional(path).describe('Directory of model catalogue files that are merged over the built-in ones'),
   PROVIDERS_FILE: optional(path).describe(
     'File of named provider instances, such as several servers or accounts of one vendor',
   ),
   DEFAULT_MAX_OUTPUT_TOKENS: integer(1, 1_000_000)
     .default(4_096)
-    .describe('Output tokens that are reserved for a request that names no limit'),
+    .describe('Output tokens that are reserved for a request without a limit'),
   UPSTREAM_CONNECT_TIMEOUT_MS: integer(1, MAX_CONNECT_TIMEOUT_MS)
     .default(5_000)
-    .describe('Time limit of the connection to a provider'),
+    .describe('Time limit for connecting to a provider'),
   UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: timeoutMs
     .default(30_000)
     .describe('Time limit from a request to the first event of a streamed answer, unless the catalogue sets another'),
@@ -190,24 +200,30 @@ export const SETTINGS = z.object({
     .describe('Consecutive failures that open the circuit breaker of a deployment; 0 disables it'),
   CIRCUIT_BREAKER_OPEN_MS: timeoutMs
     .default(30_000)
-    .describe('How long the circuit breaker stays open before one probe call'),
+    .describe('How long the circuit breaker stays open before it allows one probe call'),
   ...LIMIT_SETTINGS,
   ...DASHBOARD_SETTINGS,
   ...PAYMENT_SETTINGS,
-  OUTBOUND_ALLOW_CIDRS: optional(ipRanges).describe('Private addresses that images, artifacts and webhooks may use'),
-  OUTBOUND_DENY_CIDRS: optional(ipRanges).describe(
-    'Public addresses that they may not use, such as those of this deployment',
+  OUTBOUND_ALLOW_CIDRS: optional(ipRanges).describe(
+    'Private addresses to which requests for images, artifacts and webhooks are allowed',
   ),
-  OUTBOUND_DENY_HOSTS: optional(hostNames).describe('Hosts that they may not use, including all subdomains'),
+  OUTBOUND_DENY_CIDRS: optional(ipRanges).describe(
+    'Public addresses to which these requests are refused, for example those of this deployment',
+  ),
+  OUTBOUND_DENY_HOSTS: optional(hostNames).describe(
+    'Hosts to which these requests are refused, including all subdomains',
+  ),
   OUTBOUND_NAT64: flag
     .default(false)
     .describe('Treats DNS answers within 64:ff9b::/96 as IPv4 addresses, for IPv6-only networks'),
   ...OBSERVABILITY_SETTINGS,
-  MOCK_PROVIDER: optional(flag).describe('Serves the mock models; when not set true, in production false'),
+  MOCK_PROVIDER: optional(flag).describe('Serves the mock models; when not set: true, in production false'),
   MOCK_MEDIA_PROVIDER: optional(flag).describe(
-    'Serves mock video and music; when not set true with the embedded services, else false',
+    'Serves mock video and music; when not set: true with the embedded services, else false',
   ),
-  MOCK_MEDIA_DIR: optional(path).describe('Directory of their jobs; mock-media in DATA_DIR when not set'),
+  MOCK_MEDIA_DIR: optional(path).describe(
+    'Directory of mock video and music jobs; mock-media in DATA_DIR when not set',
+  ),
   ...PROVIDER_SETTINGS,
 });
 
