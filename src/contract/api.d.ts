@@ -272,10 +272,10 @@ export interface paths {
         /**
          * Submit a video job
          * @description Holds the maximum cost of the job and responds at once; the job runs asynchronously. Poll the job, starting at 2
-         *     seconds and backing off to 30, or set `webhook_url`. A retry with the same key and body gets the same bytes, even
-         *     after the job has ended or was deleted. Values that the model does not support are refused, never rounded; `details`
-         *     lists the supported values. 501 `not_implemented` if no video provider is enabled, 501 `not_configured` without object
-         *     storage.
+         *     seconds and backing off to 30, or set `webhook_url`. A retry with the same `Idempotency-Key` and body gets the same
+         *     response, byte for byte, even after the job has ended or was deleted. Values that the model does not support are
+         *     refused, never rounded; `details` lists the supported values. 501 `not_implemented` if no video provider is enabled,
+         *     501 `not_configured` without object storage.
          */
         post: operations["createVideo"];
         delete?: never;
@@ -324,10 +324,10 @@ export interface paths {
         /**
          * Submit a music job
          * @description Holds the maximum cost of the job and responds at once; the job runs asynchronously. Poll the job, starting at 2
-         *     seconds and backing off to 30, or set `webhook_url`. A retry with the same key and body gets the same bytes, even
-         *     after the job has ended or was deleted. Values that the model does not support are refused, never rounded; `details`
-         *     lists the supported values. 501 `not_implemented` if no music provider is enabled, 501 `not_configured` without object
-         *     storage.
+         *     seconds and backing off to 30, or set `webhook_url`. A retry with the same `Idempotency-Key` and body gets the same
+         *     response, byte for byte, even after the job has ended or was deleted. Values that the model does not support are
+         *     refused, never rounded; `details` lists the supported values. 501 `not_implemented` if no music provider is enabled,
+         *     501 `not_configured` without object storage.
          */
         post: operations["createMusic"];
         delete?: never;
@@ -395,13 +395,14 @@ export interface paths {
         put?: never;
         /**
          * Report that a job may have ended
-         * @description For providers, not for clients: the gateway gives a provider this address when it submits a job, if `PUBLIC_BASE_URL` is
-         *     set and the provider can call back. A report only makes the gateway ask the provider for the state of the job; nothing
-         *     in it is believed. The signature in the path authorizes the request; no API key is needed. An address that the gateway
-         *     did not issue gets 404 `not_found`, and after many of them from one network 429 `rate_limited`. Providers that sign their
-         *     reports (fal, Replicate) must have signed one about a running job within five minutes: otherwise it gets 400
-         *     `validation_failed`, or 503 `service_unavailable` while the provider's keys cannot be fetched, and the job waits for its
-         *     next poll. Every other report gets the same answer, whether or not the job still exists.
+         * @description For providers, not for clients: the gateway gives a provider this address when it submits a job, if `PUBLIC_BASE_URL`
+         *     is set and the provider can call back. A report only makes the gateway ask the provider for the state of the job; the
+         *     gateway does not trust its content. The signature in the path authorizes the request; no API key is needed. An address
+         *     that the gateway did not issue gets 404 `not_found`; many such requests from one network get 429 `rate_limited`. If
+         *     the provider signs its reports (fal, Replicate), a report about a running job needs a signature that is at most five
+         *     minutes old. Without one it gets 400 `validation_failed`; while the provider's keys cannot be fetched, it gets 503
+         *     `service_unavailable`. In both cases the job waits for its next poll. Every other report gets the same response,
+         *     whether or not the job still exists.
          */
         post: operations["reportJob"];
         delete?: never;
@@ -562,16 +563,17 @@ export interface components {
             /** @description `true` if reasoning is limited by a number of tokens instead of an effort. */
             thinking_budget?: boolean;
             /**
-             * @description When a Claude model reasons: `always`; by `default`, unless turned off; `between_tools`, by default and never
-             *     quite off; `optional`, when asked; `budget`, when asked, with a budget of tokens.
+             * @description When a Claude model reasons. `always`: for every request. `default`: unless the request turns reasoning off.
+             *     `between_tools`: by default; if turned off, still between tool calls. `optional`: if the request asks for it.
+             *     `budget`: if the request asks for it, within a token budget.
              * @enum {string}
              */
             thinking?: "always" | "default" | "between_tools" | "optional" | "budget";
-            /** @description `false` if the last message must not be one of the assistant. */
+            /** @description `false` if the last message must not be an assistant message. */
             prefill?: boolean;
             /**
-             * @description Of Claude models: `true` if they take system messages between others. For Claude models without it, such messages
-             *     become text of the user.
+             * @description For Claude models: `true` if system messages may stand between other messages. For other Claude models, the
+             *     gateway sends such messages as user text.
              */
             system_mid?: boolean;
             /** @description `false` if the model accepts neither temperature nor other sampling parameters. */
@@ -702,7 +704,7 @@ export interface components {
                 per_minute_micro: components["schemas"]["Micro"];
                 /** @description Billing increment in seconds; the length is rounded up to a multiple of it. */
                 round_up_to_s?: number;
-                /** @description A shorter recording is charged as one of this length. */
+                /** @description Shorter recordings are charged as recordings of this length. */
                 min_seconds?: number;
             };
             request?: {
@@ -1133,7 +1135,10 @@ export interface components {
             metadata?: components["schemas"]["Metadata"];
             /** @description Forwarded to the provider; the gateway stores no replies. */
             store?: boolean | null;
-            /** @description The provider's processing tier. Only the standard one is offered (`auto`, `default`), since others have another price. */
+            /**
+             * @description The provider's processing tier. Only the standard tier (`auto`, `default`) is offered, because other tiers have
+             *     other prices.
+             */
             service_tier?: string | null;
             routing?: components["schemas"]["Routing"];
         } & {
@@ -1856,23 +1861,24 @@ export interface components {
         ImageBackground: "transparent" | "opaque" | "auto" | null;
         /**
          * @description How much the model plans before it draws, for dense text and complex layouts. If omitted, the model chooses. Refused
-         *     where the provider does not let the client choose.
+         *     if the provider offers no choice.
          * @enum {string|null}
          */
         ImageComplexity: "low" | "medium" | "high" | null;
         /**
-         * @description Quality of JPEG and WebP images in percent; less makes smaller files. Default: 100. Refused as
-         *     `complexity` is, like `moderation` and `input_fidelity`.
+         * @description Quality of JPEG and WebP images in percent; lower values make smaller files. Default: 100. Refused if the provider
+         *     offers no choice.
          */
         ImageOutputCompression: number | null;
         /**
-         * @description How strictly the provider filters content. If omitted or `auto`, the provider chooses.
+         * @description How strictly the provider filters content. If omitted or `auto`, the provider chooses. Refused if the provider
+         *     offers no choice.
          * @enum {string|null}
          */
         ImageModeration: "low" | "auto" | null;
         /**
-         * @description How closely the images follow the input images, faces above all. `high` makes input images cost more tokens. Without
-         *     input images it has no effect.
+         * @description How closely the images follow the input images, faces above all. With `high`, input images cost more tokens. Has no
+         *     effect without input images. Refused if the provider offers no choice.
          * @enum {string|null}
          */
         ImageInputFidelity: "low" | "high" | null;
@@ -1932,14 +1938,14 @@ export interface components {
         ImageReply: {
             created: components["schemas"]["UnixSeconds"];
             /**
-             * @description One item per image. There are fewer than requested if the provider makes them in several calls and some calls
-             *     fail: `usage.images` is the actual number, and only those are charged.
+             * @description One item per image. There are fewer items than requested if the provider needs several calls and some of them
+             *     fail; `usage.images` is the actual number, and only these images are charged.
              */
             data: (components["schemas"]["ImageByUrl"] | components["schemas"]["ImageInline"])[];
             /**
-             * @description `WIDTHxHEIGHT` of the images as they were made. It may differ from the requested size where the provider knows
-             *     aspect ratios only, or rounds. Absent if the gateway did not receive the images, because it returns the
-             *     provider's URLs, and if the images differ in size.
+             * @description `WIDTHxHEIGHT` of the generated images. It can differ from the requested size if the provider only supports
+             *     aspect ratios, or rounds sizes. Absent if the images have different sizes, or if the gateway returns the
+             *     provider's URLs and has not received the images.
              */
             size?: string;
             usage: {
@@ -1955,8 +1961,9 @@ export interface components {
              */
             image: string;
             /**
-             * @description A PNG image as large as `image`, or the first of them, whose transparent area marks the part to edit. For models
-             *     that take masks in black and white it is converted; it may then have at most 4,096 × 4,096 pixels.
+             * @description A PNG image with the dimensions of the first `image`; its transparent area marks the part to edit. For models
+             *     that take black-and-white masks, the gateway converts the mask, which may then have at most 4,096 × 4,096
+             *     pixels.
              */
             mask?: string;
             prompt: components["schemas"]["ImagePrompt"];
@@ -2011,7 +2018,7 @@ export interface components {
         };
         SpeechRequest: {
             model: components["schemas"]["RequestedModel"];
-            /** @description Text to speak. Its length, and its price for models priced by characters, is counted in Unicode code points. */
+            /** @description Text to speak. The length, and the price for models priced by characters, are counted in Unicode code points. */
             input: string;
             /** @description The available voices depend on the model. */
             voice: string;
@@ -2188,7 +2195,8 @@ export interface components {
         WebhookUrl: components["schemas"]["HttpsUrl"] | null;
         /**
          * @description Labels set by the client and returned with the job: at most 64 entries, names of at most 64 characters, values of at
-         *     most 512 characters, and 16,384 bytes of names and values in total (UTF-8). More gets 400 `validation_failed`.
+         *     most 512 characters, and 16,384 bytes of names and values in total (UTF-8). Larger metadata gets 400
+         *     `validation_failed`.
          */
         JobMetadata: {
             [key: string]: string;
@@ -2892,13 +2900,13 @@ export interface components {
          *     only logged.
          */
         "X-Request-Id": string;
-        /** @description Requests allowed per window by the tightest request limit of the API key and its organization. Windows slide. */
+        /** @description Requests allowed per sliding window by the tightest request limit of the API key and its organization. */
         "x-ratelimit-limit-requests": number;
         /** @description Requests remaining in that window. */
         "x-ratelimit-remaining-requests": number;
         /** @description Time until that window is fully reset, for example `1s` or `6m0s`. */
         "x-ratelimit-reset-requests": components["schemas"]["ResetDuration"];
-        /** @description Tokens per minute allowed to the API key, or to its organization if that has fewer remaining. */
+        /** @description Tokens per minute allowed to the API key, or to its organization if the organization has fewer remaining. */
         "x-ratelimit-limit-tokens": number;
         /** @description Tokens remaining in the last minute's window. */
         "x-ratelimit-remaining-tokens": number;
@@ -4789,7 +4797,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Names a submission of a job; signed.
+                 * @description Signed reference to one submission of a job.
                  * @example 01a20373-e9ea-7f82-b6d4-2951989b0e2b-1.P9MiDgvLP-RrXNxSNZrktdlGy-tZRZ8iSSozDX32IdI
                  */
                 token: string;
@@ -4797,8 +4805,8 @@ export interface operations {
             cookie?: never;
         };
         /**
-         * @description In the format of the provider. A report that is not signed counts whatever its body is: one that is no JSON or has more
-         *     than 64 KiB is not read.
+         * @description In the format of the provider. If the provider does not sign its reports, the content of the body does not matter; a
+         *     body that is not JSON or has more than 64 KiB is not even read.
          */
         requestBody?: {
             content: {
@@ -4809,7 +4817,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Some providers verify the address with a text that it must return. */
+                    /** @description Text that the response must repeat; some providers verify the address with it. */
                     challenge?: string;
                 } & {
                     [key: string]: unknown;
@@ -4832,7 +4840,7 @@ export interface operations {
                 content: {
                     /** @example {} */
                     "application/json": {
-                        /** @description That of the request, if any. */
+                        /** @description The `challenge` of the request, if any. */
                         challenge?: string;
                     };
                 };

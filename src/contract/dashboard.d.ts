@@ -131,8 +131,8 @@ export interface paths {
          * @description Sets the cookie of a new session and ignores any existing session. A wrong password gets the same 401
          *     `invalid_credentials` for every e-mail, known or not. With the right password, 403 `email_not_verified` or
          *     `account_disabled` explains why the user cannot sign in. Returns 429 after too many failures within 15 minutes: 10 for
-         *     an e-mail from one network, 100 for an e-mail from networks that it has never signed in from, or too many from one
-         *     network. A password reset clears earlier failures.
+         *     an e-mail from one network, 100 for an e-mail from networks from which its user has never signed in, or too many from
+         *     one network. A password reset clears earlier failures.
          */
         post: operations["createSession"];
         delete?: never;
@@ -347,9 +347,9 @@ export interface paths {
         put?: never;
         /**
          * Preview an invitation
-         * @description What the token of an invitation offers, without accepting it. A token that is unknown, expired, withdrawn, replaced or
-         *     used gets the same 404 `not_found` as accepting it. Unknown tokens are limited per network like failed logins, and
-         *     then get 429 `rate_limited`.
+         * @description Returns the invitation that belongs to a token, without accepting it. A token that is unknown, expired, withdrawn,
+         *     replaced or used gets the same 404 `not_found` as accepting it. Unknown tokens are limited per network like failed
+         *     logins, and then get 429 `rate_limited`.
          */
         post: operations["previewInvitation"];
         delete?: never;
@@ -509,12 +509,13 @@ export interface paths {
         put?: never;
         /**
          * Issue a key for the playground
-         * @description A short-lived key with which a page of the dashboard calls `/v1` for its user. It works for 60 minutes at most, no longer
-         *     than the idle timeout of sessions, and ends earlier with the session that asked for it, when the user is removed from the organization or becomes a viewer, and
-         *     while the organization is suspended; the end takes effect within five seconds. A user has three at a time: a fourth
-         *     ends the oldest. All of them spend under one API key of the user in the organization, whose `kind` is `playground`
-         *     and whose daily budget is `PLAYGROUND_DAILY_BUDGET_MICRO`. That API key is not counted in `max_api_keys`. A suspended
-         *     organization gets 409 `conflict`.
+         * @description A short-lived key with which a page of the dashboard calls `/v1` for its user. It is valid for at most 60 minutes, and
+         *     never for longer than the idle timeout of sessions. It ends earlier when the session that requested it ends, and when
+         *     the user becomes a viewer or is no longer a member; it is refused while the organization is suspended. All of this
+         *     takes effect within five seconds. A user can have three such keys at a time; a fourth ends the oldest. They spend
+         *     under one API key of the user in the organization, whose `kind` is `playground` and whose daily budget is
+         *     `PLAYGROUND_DAILY_BUDGET_MICRO`. That API key is not counted in `max_api_keys`. A suspended organization gets 409
+         *     `conflict`.
          */
         post: operations["createPlaygroundKey"];
         delete?: never;
@@ -977,7 +978,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a job
-         * @description Deletes a job that has ended, and its results. Its receipt stays. 409 `conflict` while the job is under way; cancel it
+         * @description Deletes a job that has ended, and its results. Its receipt stays. 409 `conflict` if the job has not ended; cancel it
          *     first.
          */
         delete: operations["deleteJob"];
@@ -1121,7 +1122,8 @@ export interface paths {
          * Resend a webhook
          * @description Sets a completed delivery back to pending: it is sent at once and retried on the original schedule. It keeps its
          *     `webhook-id` and its attempts, whose numbering continues. A pending delivery becomes due at once. 409 `conflict` if
-         *     the job was deleted or the webhook was sent a thousand times. At most 60 per minute, then 429 `rate_limited`.
+         *     the job was deleted or the webhook was sent a thousand times. At most 60 per minute; further calls get 429
+         *     `rate_limited`.
          */
         post: operations["redeliverWebhook"];
         delete?: never;
@@ -1142,7 +1144,7 @@ export interface paths {
         /**
          * Send a test event
          * @description Sends `{ event: "webhook.test", test: true, org_id, message }` to the given URL, signed and retried like any other
-         *     webhook. At most 10 per minute, then 429 `rate_limited`.
+         *     webhook. At most 10 per minute; further calls get 429 `rate_limited`.
          */
         post: operations["sendTestWebhook"];
         delete?: never;
@@ -1415,8 +1417,8 @@ export interface paths {
         put?: never;
         /**
          * Mark a payment as reviewed
-         * @description For a payment with `needs_review`, once a person has compared it with the payment provider and taken the necessary steps: it
-         *     no longer needs a review, until the payment changes again. Nothing is booked.
+         * @description For a payment with `needs_review`, once a person has compared it with the payment provider's records and taken the
+         *     necessary steps. It then needs no review until the payment changes again. Writes no ledger entry.
          */
         post: operations["reviewPurchase"];
         delete?: never;
@@ -1494,7 +1496,8 @@ export interface paths {
         };
         /**
          * List all models
-         * @description Every model in the catalogue, by ID, including models that are not served and why. The list is not paged.
+         * @description Every model in the catalogue, sorted by ID, including models that are not served, and the reasons. The list is not
+         *     paged.
          */
         get: operations["listOperatorModels"];
         put?: never;
@@ -1520,8 +1523,8 @@ export interface paths {
         head?: never;
         /**
          * Update a model
-         * @description Overrides the catalogue files, now and later. A model without a price in force cannot be enabled: 409 `conflict`.
-         *     Applies to requests within a second.
+         * @description Overrides the catalogue files, even if they change later. A model without a price in force cannot be enabled: 409
+         *     `conflict`. Applies to requests within a second.
          */
         patch: operations["updateModel"];
         trace?: never;
@@ -1584,11 +1587,11 @@ export interface paths {
         put?: never;
         /**
          * End a price
-         * @description Ends an operator's price version now or at a later time, as a new revision of its start; past charges do not change.
-         *     From then on the operator's earlier version applies if it has no end, otherwise the price in the catalogue files. If
-         *     there is neither, the model, or the deployment with this price, is not served: nothing is called without a price.
-         *     A version from the files, a withdrawn one, one that has ended and one with a later revision get 409 `conflict`; a
-         *     version that has not begun can also be withdrawn.
+         * @description Ends an operator's price version now or at a later time, by adding a revision with the same start; past charges do not
+         *     change. From then on the operator's earlier version applies if it has no end, otherwise the price in the catalogue
+         *     files. If there is neither, the model, or the deployment with this price, is not served, because nothing is called
+         *     without a price. A version from the files, a withdrawn one, one that has ended and one with a later revision get 409
+         *     `conflict`; a version that has not begun can also be withdrawn.
          */
         post: operations["endPriceVersion"];
         delete?: never;
@@ -1632,8 +1635,8 @@ export interface paths {
         head?: never;
         /**
          * Update a deployment
-         * @description Overrides the catalogue files, now and later. A deployment without an adapter in this build cannot be enabled: 409
-         *     `conflict`. Applies to requests within a second.
+         * @description Overrides the catalogue files, even if they change later. A deployment without an adapter in this build cannot be
+         *     enabled: 409 `conflict`. Applies to requests within a second.
          */
         patch: operations["updateDeployment"];
         trace?: never;
@@ -1756,7 +1759,8 @@ export interface paths {
          * Store a provider instance
          * @description Stores the settings encrypted, replacing those of an instance with this ID. Deployments name the instance as their
          *     `provider`. All gateways use it within seconds; calls in flight finish with the previous settings. Keys are never
-         *     returned: to keep one, send its `id`. `expected_updated_at` protects the keys that another operator stores meanwhile.
+         *     returned: to keep one, send its `id`. `expected_updated_at` protects keys that another operator has stored in the
+         *     meantime.
          */
         put: operations["setProviderInstance"];
         post?: never;
@@ -1822,8 +1826,8 @@ export interface paths {
         };
         /**
          * Get the number of jobs on the platform
-         * @description The video and music jobs of all organizations by status and provider: all that are under way, and those that ended in
-         *     the last 24 hours.
+         * @description The video and music jobs of all organizations by status and provider: all unfinished jobs, and those that ended in the
+         *     last 24 hours.
          */
         get: operations["getOperatorJobSummary"];
         put?: never;
@@ -2177,7 +2181,7 @@ export interface components {
             status: components["schemas"]["OrganizationStatus"];
             /** @description The caller's role. */
             role: components["schemas"]["Role"];
-            /** @description Limit of all API keys together, as are the next three; set by the operator. */
+            /** @description Limit of all API keys together, like the next three fields; set by the operator. */
             requests_per_second: components["schemas"]["RateLimit"];
             requests_per_minute: components["schemas"]["RateLimit"];
             tokens_per_minute: components["schemas"]["RateLimit"];
@@ -2323,15 +2327,16 @@ export interface components {
          */
         ApiKeyStatus: "active" | "disabled" | "expired" | "revoked";
         /**
-         * @description `standard`: created and changed by members. `playground`: one for each user and organization, for what the user
-         *     spends from pages of the dashboard; it can only be revoked, which ends the keys of the pages that exist now.
+         * @description `standard`: created and changed by members. `playground`: one for each user and organization, under which the user's
+         *     spending from pages of the dashboard is counted. It can only be revoked, which also ends the short-lived keys that
+         *     these pages hold.
          * @enum {string}
          */
         ApiKeyKind: "standard" | "playground";
-        /** @description The member who created the API key; null when a command of the operator did. */
+        /** @description The member who created the API key; null if the operator created it by command. */
         ApiKeyCreator: {
             user_id: components["schemas"]["Uuid"];
-            /** @description Null when the user is not a member any more. */
+            /** @description Null if the user is no longer a member. */
             email: string | null;
         } | null;
         /**
@@ -2446,7 +2451,7 @@ export interface components {
             expires_at: components["schemas"]["Time"];
         };
         ApiKeyRotation: {
-            /** @description How long the old key keeps working. Default: it is revoked at once. */
+            /** @description How long the old key keeps working. By default it is revoked at once. */
             grace_seconds?: number | null;
         };
         RotatedApiKey: {
@@ -2562,7 +2567,7 @@ export interface components {
         UsageLine: {
             /** @enum {string} */
             unit: "input_text" | "input_cache_read" | "input_cache_write_5m" | "input_cache_write_1h" | "input_image" | "input_audio" | "output_text" | "output_reasoning" | "output_image" | "output_audio" | "image" | "video_second" | "video_job" | "music_second" | "music_job" | "transcription_minute" | "character" | "request" | "vendor_cost_micro" | "vendor_unit" | "megapixel" | "uncollected" | "correction";
-            /** @description Null for `uncollected` and `correction`, as are the next two. */
+            /** @description Null for `uncollected` and `correction`, like the next two fields. */
             quantity: number | null;
             /** @description Price per `per` units. */
             rate_micro: number | null;
@@ -2656,13 +2661,13 @@ export interface components {
             p95: components["schemas"]["Count"];
         };
         /**
-         * @description From arrival to the first byte of the reply, over successful requests that have one. Null if there were none, if they
-         *     are from before these times were counted, and with `group_by=key` or `key_id`.
+         * @description From arrival to the first byte of the reply, over successful requests that have one. Null if there were none, if
+         *     they date from before these times were recorded, and with `group_by=key` or `key_id`.
          */
         UsageFirstTokenTimes: components["schemas"]["UsageQuantiles"] | null;
         /**
-         * @description From arrival to the end of the request or job, over successful requests. Null if there were none, if they are from
-         *     before these times were counted, and with `group_by=key` or `key_id`.
+         * @description From arrival to the end of the request or job, over successful requests. Null if there were none, if they date from
+         *     before these times were recorded, and with `group_by=key` or `key_id`.
          */
         UsageTotalTimes: components["schemas"]["UsageQuantiles"] | null;
         UsageSums: {
@@ -3077,7 +3082,7 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         WebhookAttempt: {
-            /** @description Counted from 1. Attempts of a process that crashed are missing. */
+            /** @description Counted from 1. Numbers are missing for attempts of a process that crashed. */
             number: number;
             started_at: components["schemas"]["Time"];
             /** @description HTTP status of the response; null if there was none. */
@@ -3204,7 +3209,7 @@ export interface components {
                 per_minute_micro: components["schemas"]["Micro"];
                 /** @description Billing increment in seconds; the length is rounded up to a multiple of it. */
                 round_up_to_s?: number;
-                /** @description A shorter recording is charged as one of this length. */
+                /** @description Shorter recordings are charged as recordings of this length. */
                 min_seconds?: number;
             };
             request?: {
@@ -3311,16 +3316,17 @@ export interface components {
             /** @description `true` if reasoning is limited by a number of tokens instead of an effort. */
             thinking_budget?: boolean;
             /**
-             * @description When a Claude model reasons: `always`; by `default`, unless turned off; `between_tools`, by default and never
-             *     quite off; `optional`, when asked; `budget`, when asked, with a budget of tokens.
+             * @description When a Claude model reasons. `always`: for every request. `default`: unless the request turns reasoning off.
+             *     `between_tools`: by default; if turned off, still between tool calls. `optional`: if the request asks for it.
+             *     `budget`: if the request asks for it, within a token budget.
              * @enum {string}
              */
             thinking?: "always" | "default" | "between_tools" | "optional" | "budget";
-            /** @description `false` if the last message must not be one of the assistant. */
+            /** @description `false` if the last message must not be an assistant message. */
             prefill?: boolean;
             /**
-             * @description Of Claude models: `true` if they take system messages between others. For Claude models without it, such messages
-             *     become text of the user.
+             * @description For Claude models: `true` if system messages may stand between other messages. For other Claude models, the
+             *     gateway sends such messages as user text.
              */
             system_mid?: boolean;
             /** @description `false` if the model accepts neither temperature nor other sampling parameters. */
@@ -3413,8 +3419,8 @@ export interface components {
         };
         MailDelivery: {
             /**
-             * @description `server`: e-mails are sent; `folder`: they are written to a folder of the gateway's machine, in development only;
-             *     `none`: there are none.
+             * @description `server`: e-mails are sent; `folder`: they are written to a folder of the gateway's machine, in development
+             *     only; `none`: no e-mails are sent.
              * @enum {string}
              */
             destination: "server" | "folder" | "none";
@@ -3427,7 +3433,7 @@ export interface components {
             /** @description Version of the gateway. */
             version: string;
             mail: components["schemas"]["MailDelivery"];
-            /** @description Whether users can register. It needs e-mails; without them `registerUser` gets 501 `not_configured`. */
+            /** @description Whether users can register. Registration needs e-mails; without them, `registerUser` gets 501 `not_configured`. */
             registration: boolean;
             /** @description Whether organizations can buy credit. */
             sells_credit: boolean;
@@ -3447,7 +3453,7 @@ export interface components {
             balance_micro: components["schemas"]["SignedMicro"];
             /** @description Part of the balance that is held for requests in flight. */
             reserved_micro: components["schemas"]["Micro"];
-            /** @description Limit of all API keys of the organization together, as are the next three; null means none. */
+            /** @description Limit of all API keys of the organization together, like the next three fields; null means none. */
             requests_per_second: number | null;
             requests_per_minute: number | null;
             tokens_per_minute: number | null;
@@ -3479,7 +3485,7 @@ export interface components {
             balance_micro: components["schemas"]["SignedMicro"];
             /** @description Part of the balance that is held for requests in flight. */
             reserved_micro: components["schemas"]["Micro"];
-            /** @description Limit of all API keys of the organization together, as are the next three; null means none. */
+            /** @description Limit of all API keys of the organization together, like the next three fields; null means none. */
             requests_per_second: number | null;
             requests_per_minute: number | null;
             tokens_per_minute: number | null;
@@ -3654,7 +3660,7 @@ export interface components {
             not_served_because: ("disabled" | "retired" | "unpriced" | "provider_not_configured" | "deployments_disabled")[];
             /** @description Number of deployments. */
             deployments: number;
-            /** @description Limit of the whole platform, as are the next three; null means none. */
+            /** @description Limit of the whole platform, like the next three fields; null means none. */
             requests_per_second: number | null;
             requests_per_minute: number | null;
             tokens_per_minute: number | null;
@@ -3749,7 +3755,7 @@ export interface components {
              * @description First day on which the provider no longer serves it.
              */
             retires_on: string | null;
-            /** @description Effective value, as are the next two. */
+            /** @description Effective value, like the next two fields. */
             enabled: boolean;
             /** @description The lowest value is tried first. */
             priority: number;
@@ -3808,7 +3814,7 @@ export interface components {
             } | null;
             /** @description Stream events that could not be parsed and were skipped, since this instance started. */
             skipped_events: number;
-            /** @description Moving average, as are the next two; null if there is no recent measurement. */
+            /** @description Moving average, like the next two fields; null if there is no recent measurement. */
             first_token_ms: number | null;
             /** @description For responses that are not streamed. */
             reply_ms: number | null;
@@ -3843,7 +3849,7 @@ export interface components {
             } | null;
             /** @description Stream events that could not be parsed and were skipped, since this instance started. */
             skipped_events: number;
-            /** @description Moving average, as are the next two; null if there is no recent measurement. */
+            /** @description Moving average, like the next two fields; null if there is no recent measurement. */
             first_token_ms: number | null;
             /** @description For responses that are not streamed. */
             reply_ms: number | null;
@@ -3898,7 +3904,7 @@ export interface components {
             /** @description Visible ASCII without spaces; an http or https URL for names that end in `_BASE_URL`. */
             value: string;
         };
-        /** @description A provider with an address and keys of its own and the wire format of a module. */
+        /** @description A provider with its own address and keys that uses the wire format of a provider module. */
         ProviderInstance: {
             /** @constant */
             object: "provider_instance";
@@ -3910,9 +3916,9 @@ export interface components {
             source: "file" | "stored";
             /** @description Null if the gateway cannot decrypt them; the instance is then not used. */
             settings: {
-                /** @description ID of the provider whose wire format it has. */
+                /** @description ID of the provider module whose wire format it uses. */
                 module: string;
-                /** @description Null for that of the module. */
+                /** @description Null if the module's base URL applies. */
                 base_url: string | null;
                 api_keys: {
                     /** @description Identifies the key in logs and updates. */
@@ -3941,16 +3947,17 @@ export interface components {
         };
         ProviderInstanceUpdate: {
             module: string;
-            /** @description An http or https URL. Null or absent for that of the module. */
+            /** @description An http or https URL. If null or absent, the module's base URL applies. */
             base_url?: string | null;
             /**
-             * @description Calls are spread over the keys by weight. One that the provider limits or refuses cools down alone. Empty for servers
-             *     that require none.
+             * @description Calls are spread over the keys by weight. A key that the provider limits or refuses cools down; the other keys
+             *     stay in use. Empty for servers that require no key.
              */
             api_keys: components["schemas"]["ProviderKeyUpdate"][];
             /**
-             * @description The `updated_at` of the instance that the update was made from, null for a new instance. If another one is stored by
-             *     now, the update gets 409 `conflict` and changes nothing. Absent: replaces whatever is stored.
+             * @description The `updated_at` of the stored instance on which the update is based; null for a new instance. If the instance
+             *     has been changed since, the update gets 409 `conflict` and changes nothing. If absent, the update replaces
+             *     whatever is stored.
              */
             expected_updated_at?: string | null;
         };
@@ -3963,7 +3970,7 @@ export interface components {
             kind: "user" | "operator" | "command" | "system";
             /**
              * Format: uuid
-             * @description Set for a `user` and an `operator`, as are the next two; null if the account was deleted.
+             * @description Set for a `user` and an `operator`, like the next two fields; null if the account was deleted.
              */
             user_id: string | null;
             /** @description Current e-mail. */
@@ -4018,11 +4025,11 @@ export interface components {
         };
         OperatorJobCount: {
             status: components["schemas"]["JobStatus"];
-            /** @description The last provider that the job was sent to; null before the first. */
+            /** @description The last provider that the jobs were sent to; null for jobs that were sent to none. */
             provider: string | null;
             jobs: number;
         };
-        /** @description The job that has the status `queued` for longest; null if there is none. */
+        /** @description The job that has been `queued` for the longest time; null if there is none. */
         OperatorWaitingJob: {
             id: components["schemas"]["Uuid"];
             organization_id: components["schemas"]["Uuid"];
@@ -4049,7 +4056,7 @@ export interface components {
          */
         LedgerState: "ok" | "failed" | "stale" | "unknown";
         LedgerViolation: {
-            /** @description Number and text of the invariant. */
+            /** @description Number and wording of the invariant. */
             invariant: string;
             /** @description The row that violates it. */
             subject: string;
@@ -4103,13 +4110,13 @@ export interface components {
             /** @description Later versions may add tasks. */
             task: string;
             /**
-             * @description Host, process and a random number of the present or else the latest holder; for `money_sweep`, the ID of its instance.
-             *     Null if no process has run the task yet.
+             * @description Host, process and a random number of the current holder, or of the latest one if there is no current holder; for
+             *     `money_sweep`, the ID of the holder's instance. Null if no process has run the task yet.
              */
             owner: string | null;
             /** @description Whether the owner runs the task now. */
             held: boolean;
-            /** @description When the lease lapses or has ended; null with `owner`. */
+            /** @description When the lease expires or ended; null if `owner` is null. */
             until: components["schemas"]["Time"] | null;
         };
         TaskLeaseList: {
@@ -5807,7 +5814,7 @@ export interface operations {
                 operation?: components["schemas"]["PaidOperation"];
                 /** @description Only requests that ended with this error code. */
                 error_code?: string;
-                /** @description Only requests that this provider served or was the last to be tried for. */
+                /** @description Only requests that this provider served, or for which it was tried last. */
                 provider?: string;
                 /** @description Only requests that cost at least this much. */
                 min_cost_micro?: number;
@@ -5895,7 +5902,7 @@ export interface operations {
                 operation?: components["schemas"]["PaidOperation"];
                 /** @description Only requests that ended with this error code. */
                 error_code?: string;
-                /** @description Only requests that this provider served or was the last to be tried for. */
+                /** @description Only requests that this provider served, or for which it was tried last. */
                 provider?: string;
                 /** @description Only requests that cost at least this much. */
                 min_cost_micro?: number;
