@@ -54,7 +54,7 @@ export class OrganizationJobs {
   /** @throws GatewayError `not_found`, `conflict` while the job is under way, `service_unavailable` */
   async delete(organizationId: string, id: string, actor: Actor): Promise<void> {
     const job = await this.require(organizationId, id);
-    if (!isFinal(job.status)) throw new GatewayError('conflict', 'The job is under way. Cancel it first.');
+    if (!isFinal(job.status)) throw new GatewayError('conflict', 'The job has not ended. Cancel it first.');
     await this.termination.delete(job, auditOf(job, 'job.deleted', actor));
   }
 

@@ -85,7 +85,7 @@ export class WebhookDeliveryService implements OnApplicationShutdown {
     await this.claiming;
     if (!(await this.posts.whenIdle(DRAIN_MS))) {
       this.logger.warn({
-        message: 'webhook posts still under way at the drain deadline',
+        message: 'webhook posts still in flight at the drain deadline',
         event: 'webhook_drain_timeout',
       });
     }

@@ -91,10 +91,14 @@ export class WebhookLogService {
     const test = await this.repository.transaction(async (manager) => {
       const wait = await this.repository.waitForTest(manager, organizationId, TEST_WINDOW_SECONDS, MAX_TESTS);
       if (wait > 0) {
-        throw new GatewayError('rate_limited', `An organization may send ${MAX_TESTS} test webhooks per minute.`, {
-          retryAfterSeconds: Math.max(1, Math.ceil(wait)),
-          details: { scope: 'organization', limit: MAX_TESTS, window: 'minute' },
-        });
+        throw new GatewayError(
+          'rate_limited',
+          `An organization may send at most ${MAX_TESTS} test webhooks per minute.`,
+          {
+            retryAfterSeconds: Math.max(1, Math.ceil(wait)),
+            details: { scope: 'organization', limit: MAX_TESTS, window: 'minute' },
+          },
+        );
       }
       const delivery = await this.repository.addTest(manager, { id, organizationId, url, targetHost });
       await recordAudit(manager, {

@@ -63,7 +63,7 @@ describe('a gateway whose ledger audit times out', () => {
     expect({ code, output }).toEqual({
       code: 1,
       output:
-        'error: The ledger could not be verified; its state is unknown: The audit did not end within its limit of 1 s.\n',
+        'error: The ledger could not be verified; its state is unknown: The audit did not complete within its limit of 1 s.\n',
     });
   });
 });

@@ -47,8 +47,8 @@ export class PepperCheck implements OnApplicationBootstrap {
     this.logger.error({
       event: 'api_key_pepper_changed',
       message:
-        'API_KEY_PEPPER is not the one that the API keys were digested with: they are refused with 401. ' +
-        'Restore it, or run "gateway deployment accept-pepper" and create new keys',
+        'API_KEY_PEPPER has changed since API keys were created: these keys are refused with 401. ' +
+        'Restore the earlier value, or run "gateway deployment accept-pepper" and create new keys',
     });
   }
 }

@@ -27,7 +27,7 @@ export const UNKNOWN_OUTCOME: IdempotencyCompletion = {
 export function unknownOutcome(cause?: unknown): GatewayError {
   const message =
     'The request with this Idempotency-Key was interrupted, and its outcome is unknown. ' +
-    'It was not charged and will not run again.';
+    'It was not charged, and a retry with this key does not run it again.';
   return new GatewayError('internal_error', message, {
     details: { reason: 'outcome_unknown' },
     shouldRetry: false,

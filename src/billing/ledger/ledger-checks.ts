@@ -13,7 +13,7 @@ export class CheckTimeoutError extends Error {
   override readonly name = 'CheckTimeoutError';
 
   constructor(limitMs: number, options?: ErrorOptions) {
-    super(`The audit did not end within its limit of ${limitMs / 1000} s.`, options);
+    super(`The audit did not complete within its limit of ${limitMs / 1000} s.`, options);
   }
 }
 

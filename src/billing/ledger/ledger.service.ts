@@ -152,9 +152,9 @@ function assertPosted(outcome: string | undefined): boolean {
     case 'conflict':
       throw new GatewayError('conflict', 'This reference was already used for another amount.');
     case 'insufficient':
-      throw new GatewayError('insufficient_credits', 'The free balance is smaller than this amount.');
+      throw new GatewayError('insufficient_credits', 'The available balance is less than this amount.');
     case 'too_large':
-      throw invalidAmount(`The balance would be more than ${MAX_MICRO}.`);
+      throw invalidAmount(`The balance would exceed ${MAX_MICRO}.`);
     default:
       throw accountNotFound();
   }

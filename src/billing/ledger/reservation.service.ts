@@ -283,7 +283,7 @@ export class ReservationService {
   private logLateEnding({ reservationId }: FinishCommand, error: unknown): void {
     this.logger.warn({
       event: 'late_ending_unconfirmed',
-      message: 'the end of a hold is still not committed; the queue or the sweeper ends it',
+      message: 'the end of a hold is not committed yet; the queue or the sweeper will end the hold',
       reservation_id: reservationId,
       err: error,
     });

@@ -140,7 +140,7 @@ function textOf({ organizationName, availableMicro, thresholdMicro }: LowBalance
       `${toDollars(availableMicro)} is available to ${quotedName(organizationName)}, which is below your threshold of`,
       `${toDollars(thresholdMicro)}. Requests fail with insufficient_credits when the balance does not cover them.`,
       '',
-      'You receive another notice after credit was added and the balance falls below the threshold again.',
+      'You will get another notice only after credit is added and the balance falls below the threshold again.',
       '',
     ].join('\n'),
   };

@@ -157,7 +157,7 @@ export class PaymentEventService {
 
   private async judge(manager: EntityManager, before: Purchase, fact: PaymentFact, now: Date): Promise<AppliedFact> {
     if (fact.kind === 'paid' && (await isPaymentOfAnother(manager, before, fact.paymentReference))) {
-      const failure = 'The payment has already paid for another purchase.';
+      const failure = 'This payment was already used for another purchase.';
       if (before.state === 'paid') return { purchase: { ...before, failure }, outcome: 'mismatch' };
       return { purchase: { ...before, state: 'mismatch', failure, endedAt: now }, outcome: 'mismatch' };
     }

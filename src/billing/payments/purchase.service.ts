@@ -187,7 +187,10 @@ export class PurchaseService {
     const known = idempotencyKey && (await findPurchaseByKey(manager, organizationId, idempotencyKey));
     if (known) {
       if (known.amountMicro !== amountMicro) {
-        throw new GatewayError('idempotency_conflict', 'This Idempotency-Key belongs to a purchase of another amount.');
+        throw new GatewayError(
+          'idempotency_conflict',
+          'This Idempotency-Key was used for a purchase of another amount.',
+        );
       }
       await this.record(manager, known, 'purchase.created', actor, { before: summaryOf(known) });
       return known;

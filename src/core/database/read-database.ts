@@ -139,7 +139,7 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
     this.logger.warn({
       event: 'database_replica_unavailable',
       failure,
-      message: 'lists and series are read from the primary, because the replica cannot be used',
+      message: 'lists and series are read from the primary because the replica cannot be used',
     });
   }
 }

@@ -74,7 +74,7 @@ export class FormParser {
 
   /** @param body the whole body. @throws GatewayError `validation_failed` when the form is incomplete. */
   finish(body: Buffer): MultipartForm {
-    if (!this.isComplete) throw refused('The form ends before its last boundary.');
+    if (!this.isComplete) throw refused('The form ends without its closing boundary.');
     const files = this.files.map(({ part, start, end, sha256 }): FormFile => {
       const contentType = part.contentType ?? 'application/octet-stream';
       return { field: part.name, contentType, bytes: body.subarray(start, end), sha256 };
@@ -122,7 +122,7 @@ export class FormParser {
     const end = body.subarray(start, start + MAX_PADDING_BYTES + CRLF.length).indexOf(CRLF);
     if (end === -1 && body.length < start + MAX_PADDING_BYTES + CRLF.length) return false;
     if (end === -1 || !/^[ \t]*$/.test(body.toString('latin1', start, start + end))) {
-      throw refused('A boundary in the form is followed by something else on its line.');
+      throw refused('A boundary of the form is followed by other characters on its line.');
     }
     if (++this.parts > MAX_PARTS) throw refused(`The form has more than ${MAX_PARTS} parts.`);
     return this.enter('header', start + end + CRLF.length);

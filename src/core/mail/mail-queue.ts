@@ -70,7 +70,7 @@ export class MailQueue {
     if (this.pending.size > 0)
       logger.error({
         event: 'mails_dropped_at_shutdown',
-        message: `mails that were not sent in time are lost: ${this.pending.size}`,
+        message: `mails lost because they were not sent in time: ${this.pending.size}`,
       });
   }
 

@@ -41,7 +41,7 @@ export class PartitionSweeps {
       this.logger.error({
         event: 'partitions_ran_out',
         table,
-        message: 'rows were written to the last partition, because none had been added in time',
+        message: 'rows were written to the last partition because new partitions were not added in time',
       });
     } catch (error) {
       // Another process is doing it, or the next run does, days before the partition is needed.

@@ -88,7 +88,7 @@ export async function requireAuthority(
 ): Promise<void> {
   const own = await requireRole(manager, organizationId, 'admin', actor);
   if (own !== null && !mayGrant(own, roles)) {
-    throw new GatewayError('forbidden', 'Only an owner can make, change or remove owners.');
+    throw new GatewayError('forbidden', 'Only owners can appoint, change or remove owners.');
   }
 }
 

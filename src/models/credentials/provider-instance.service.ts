@@ -131,7 +131,7 @@ function requireExpected(before: ProviderInstanceEntity | null, expected: string
   throw new GatewayError(
     'conflict',
     expected === null
-      ? 'A provider instance with this name is stored already. Change that one.'
+      ? 'A provider instance with this name already exists. Change that instance instead.'
       : 'The provider instance was changed or deleted meanwhile. Open it again and repeat your change.',
   );
 }

@@ -156,7 +156,7 @@ export class EmbeddingReply implements ReplyReceiver {
     const { dimensions } = this.expected;
     if (dimensions === null || length === dimensions) return;
     // Several servers ignore the field; vectors of a different length would break the client's index.
-    const message = `This model makes vectors of ${length} dimensions; their number cannot be chosen.`;
+    const message = `This model makes vectors of ${length} dimensions; the number cannot be chosen.`;
     throw new ProviderError('validation_failed', message, {
       phase: 'first_token',
       fallback: false,

@@ -121,7 +121,7 @@ function sizeOf({ resolution, aspectRatio }: VideoSpec): string | null {
   const lines = Number(LINES.exec(resolution)?.[1]);
   if (Number.isNaN(lines)) {
     if (aspectRatio === null) return resolution;
-    throw unsupportedTogether('The resolution of this model includes its aspect ratio.', 'aspect_ratio');
+    throw unsupportedTogether('For this model, the resolution already determines the aspect ratio.', 'aspect_ratio');
   }
   const [width = 16, height = 9] = (aspectRatio ?? '16:9').split(':').map(Number);
   const long = toEven((lines * Math.max(width, height)) / Math.min(width, height));

@@ -14,7 +14,7 @@ export type MappableFields = Readonly<Partial<Record<MappedField, unknown>>>;
 /** @throws ProviderError when the catalogue has no mapping for the deployment, without which it cannot be called */
 export function requireMapping({ mapping }: Pick<ProviderCall, 'mapping'>): RequestMapping {
   if (mapping !== undefined) return mapping;
-  throw new ProviderError('provider_error', 'The catalogue does not say how this model is called.', {
+  throw new ProviderError('provider_error', 'The catalogue does not say how to call this model.', {
     phase: 'connect',
     fallback: true,
   });

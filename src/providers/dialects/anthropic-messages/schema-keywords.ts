@@ -72,7 +72,7 @@ function isObjectSchema({ type, properties }: JsonObject): boolean {
 
 function closeObject(supported: JsonObject, { additionalProperties: more }: JsonObject, path: string): void {
   if (isJsonObject(more) && Object.keys(more).length > 0) {
-    throw unsupported(`${path}.additionalProperties`, 'This model requires schemas that name all properties.');
+    throw unsupported(`${path}.additionalProperties`, 'This model requires schemas that list all properties.');
   }
   supported['additionalProperties'] = false;
 }

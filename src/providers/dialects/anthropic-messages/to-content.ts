@@ -28,7 +28,7 @@ export function cacheControlOf(value: JsonObject): { cache_control?: CacheContro
 export function toTextBlocks(content: unknown, path: string): TextBlock[] {
   return partsOf(content, path).flatMap(({ value, path: partPath }) => {
     const text = textOf(value);
-    if (text === null) throw unsupported(partPath, 'This model takes only text here.');
+    if (text === null) throw unsupported(partPath, 'This model takes only text in this place.');
     return toTextBlock(text, value);
   });
 }

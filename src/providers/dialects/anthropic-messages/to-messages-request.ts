@@ -69,7 +69,7 @@ export function toMessagesRequest(request: ChatRequest, traits: Traits): Transla
   if (isThinking(reasoning) && messages.at(-1)?.role === 'assistant') {
     throw unsupported(
       `messages[${request.messages.length - 1}]`,
-      'With reasoning the last message cannot be an answer.',
+      'With reasoning, the last message cannot be an assistant message.',
     );
   }
   const body: MessagesRequest = {
@@ -102,7 +102,10 @@ function checkFields(request: ChatRequest, { features, quirks }: Traits): void {
   }
   // The object could begin in that message, and the answer would be only its rest.
   if (request.messages.at(-1)?.role === 'assistant') {
-    throw unsupported('response_format', 'With response_format json_object the last message cannot be an answer.');
+    throw unsupported(
+      'response_format',
+      'With response_format json_object, the last message cannot be an assistant message.',
+    );
   }
 }
 
@@ -134,7 +137,7 @@ function toJsonFormat(
   }
   const path = 'response_format.json_schema.schema';
   const schema = describedSchema(isJsonObject(format) ? format['json_schema'] : null);
-  if (schema === null) throw unsupported(path, 'This model requires the schema itself.');
+  if (schema === null) throw unsupported(path, 'This model requires a schema in response_format.');
   return { type: 'json_schema', schema: toSupportedSchema(schema, path) };
 }
 
@@ -142,7 +145,7 @@ function toStopSequences(stop: unknown): Pick<MessagesRequest, 'stop_sequences'>
   const given = (Array.isArray(stop) ? stop : [stop]).filter((each) => typeof each === 'string');
   if (given.length === 0) return {};
   if (given.some((each) => each.trim() === '')) {
-    throw unsupported('stop', 'This model does not stop at text that is only white space.');
+    throw unsupported('stop', 'This model does not support stop sequences of white space only.');
   }
   return { stop_sequences: given };
 }

@@ -91,7 +91,8 @@ class ConversationWriter implements Conversation {
 
   /** Without a user the instructions are the request. */
   private askInstructions(): void {
-    if (this.system.length === 0) throw unsupported('messages', 'This model needs a message that is not empty.');
+    if (this.system.length === 0)
+      throw unsupported('messages', 'This model needs at least one message that is not empty.');
     this.messages.push({ role: 'user', content: this.system.splice(0) });
   }
 
@@ -107,7 +108,10 @@ class ConversationWriter implements Conversation {
   /** An answer at the end is one that the model is to continue. Upstream refuses white space at its end. */
   private endWithAnswer(content: AssistantBlock[]): void {
     if (this.features.prefill === false) {
-      throw unsupported(`messages[${this.source.length - 1}]`, 'With this model the last message cannot be an answer.');
+      throw unsupported(
+        `messages[${this.source.length - 1}]`,
+        'With this model, the last message cannot be an assistant message.',
+      );
     }
     const block = content.at(-1);
     if (block?.type === 'text') block.text = block.text.trimEnd();
@@ -162,7 +166,7 @@ class ConversationWriter implements Conversation {
     const blocks = calls.map((call, at) => {
       const callPath = `${path}[${at}]`;
       const { id, called } = readCall(call, callPath);
-      if (waiting.has(id)) throw unsupported(`${callPath}.id`, 'Two calls of one message have the same id.');
+      if (waiting.has(id)) throw unsupported(`${callPath}.id`, 'Two tool calls of one message have the same id.');
       waiting.set(id, callPath);
       if (at === 0) this.toolSteps.push({ index, firstCallId: id });
       return { type: 'tool_use' as const, id: this.ids.assignId(id), ...called };
@@ -176,7 +180,10 @@ class ConversationWriter implements Conversation {
     const id = typeof clientId === 'string' ? this.ids.find(clientId) : undefined;
     const { openCalls } = this;
     if (id === undefined || openCalls === null || !openCalls.waiting.delete(clientId as string)) {
-      throw unsupported(`${path}.tool_call_id`, 'A tool message must follow the assistant message with its call.');
+      throw unsupported(
+        `${path}.tool_call_id`,
+        'A tool message must follow the assistant message that contains its tool call.',
+      );
     }
     const text = toTextBlocks(content, `${path}.content`);
     const control = text.map(cacheControlOfBlock).findLast((each) => each.cache_control !== undefined);
@@ -196,7 +203,10 @@ class ConversationWriter implements Conversation {
   private checkResults(): void {
     const missing = this.openCalls?.waiting.values().next().value;
     if (missing !== undefined) {
-      throw unsupported(missing, 'Every tool call needs a tool message with its result, directly after its message.');
+      throw unsupported(
+        missing,
+        'Every tool call needs a tool message with its result directly after the assistant message.',
+      );
     }
     this.openCalls = null;
   }

@@ -23,7 +23,7 @@ export function toTools(
   const offered = allowed === null ? all : all.filter(({ name }) => allowed.has(name));
   if (offered.length === 0) {
     if (isForced(wanted))
-      throw unsupported('tool_choice', 'A tool call is required, but the request has no such tool.');
+      throw unsupported('tool_choice', 'The tool_choice requires a call of a tool that the request does not contain.');
     return {};
   }
   if (isForced(wanted) && features.forced_tools === false) {

@@ -74,7 +74,7 @@ function withoutFields(request: ChatRequest, dropped: readonly string[] = []): C
 function checkFormat(request: ChatRequest, features: ModelFeatures): void {
   checkNoRejectedFields(request, { rejectFields: REFUSED_FIELDS });
   const { n, logprobs, modalities, verbosity } = request;
-  if (n != null && n !== 1) throw unsupported('n', 'This model makes one choice per request.');
+  if (n != null && n !== 1) throw unsupported('n', 'This model returns one choice per request.');
   if (logprobs === true && features.logprobs !== true) throw unsupported('logprobs');
   if (Array.isArray(modalities) && modalities.some((modality) => modality !== 'text')) throw unsupported('modalities');
   if (verbosity != null && verbosity !== 'medium') throw unsupported('verbosity');
@@ -82,7 +82,7 @@ function checkFormat(request: ChatRequest, features: ModelFeatures): void {
   const penalty = PENALTIES.find((field) => request[field] != null && request[field] !== 0);
   if (penalty !== undefined && features.sampling !== false) throw unsupported(penalty);
   if (features.prefill === false && request.messages.at(-1)?.role === 'assistant') {
-    throw unsupported('messages', 'The last message must not be of the role assistant for this model.');
+    throw unsupported('messages', 'For this model, the last message must not have the role assistant.');
   }
 }
 

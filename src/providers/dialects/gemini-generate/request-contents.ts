@@ -86,7 +86,8 @@ class Turns {
     const { contents, instructions } = this;
     // Without a user the instructions are the request.
     if (contents.length === 0) {
-      if (instructions.length === 0) throw unsupported('messages', 'This model needs a message that is not empty.');
+      if (instructions.length === 0)
+        throw unsupported('messages', 'This model needs at least one message that is not empty.');
       return { contents: [{ role: 'user', parts: instructions.map((text) => ({ text })) }], instructions: [] };
     }
     // The first turn is the user's, but a client may start with a greeting of the assistant.
@@ -135,7 +136,7 @@ class Turns {
   private addResult({ content, tool_call_id: id }: ChatMessage, path: string): void {
     const call = this.pending.find((pending) => pending.id === id);
     if (call === undefined || call.response !== null) {
-      const message = 'A tool message needs a tool call with its id in the assistant message before it.';
+      const message = 'A tool message needs a tool call with the same id in the assistant message before it.';
       throw unsupported(`${path}.tool_call_id`, message);
     }
     call.response = toResponse(textsOf(content, `${path}.content`).join(''));

@@ -148,7 +148,7 @@ function toCallItems(toolCalls: unknown, customCalls: Set<string>, param: string
   const items = new Map<string, JsonObject>();
   for (const [at, call] of ((Array.isArray(toolCalls) ? toolCalls : []) as readonly JsonObject[]).entries()) {
     const id = String(call['id']);
-    if (items.has(id)) throw unsupported(`${param}[${at}].id`, 'Two calls of one message have the same id.');
+    if (items.has(id)) throw unsupported(`${param}[${at}].id`, 'Two tool calls of one message have the same id.');
     const { custom, function: called } = call;
     if (isJsonObject(custom)) {
       customCalls.add(id);

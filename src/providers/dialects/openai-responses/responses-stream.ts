@@ -223,7 +223,7 @@ class ResponsesTranslator implements EventTranslator<Events> {
   private knownCall(event: JsonObject): OpenCall {
     const call = this.calls.get(placeOf(event));
     if (call !== undefined) return call;
-    throw new ProviderError('provider_error', 'The provider sent input of a tool call that has not begun.', {
+    throw new ProviderError('provider_error', 'The provider sent input for a tool call that it had not started.', {
       phase: 'first_token',
       fallback: true,
     });

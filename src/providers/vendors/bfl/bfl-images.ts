@@ -49,7 +49,7 @@ export class BflImages implements ImagesProvider {
   private locate(address: unknown): NamedEndpoint {
     const result = this.hosts.locate(address);
     if (result !== null) return result;
-    throw new ProviderError('provider_error', 'The provider did not say where the image will be.', {
+    throw new ProviderError('provider_error', 'The provider did not return an address for the image.', {
       phase: 'first_token',
       fallback: false,
       outcomeUnknown: true,

@@ -144,7 +144,7 @@ function toKlingRequest(spec: VideoSpec, token: string, { callbackUrl }: Submiss
     throw unsupportedTogether('The model takes an end_image_url only with an image_url.', 'end_image_url');
   }
   if (firstFrame !== null && aspectRatio !== null) {
-    throw unsupportedTogether('The video has the aspect ratio of the image_url.', 'aspect_ratio');
+    throw unsupportedTogether('The video always has the aspect ratio of image_url.', 'aspect_ratio');
   }
   return {
     ...(firstFrame === null

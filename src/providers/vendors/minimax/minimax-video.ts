@@ -92,7 +92,7 @@ function assertTogether({ aspectRatio, firstFrame, lastFrame, references }: Vide
     throw unsupportedTogether('The model takes either input_images or an image_url.', 'input_images');
   }
   if (firstFrame !== null && aspectRatio !== null) {
-    throw unsupportedTogether('The video has the aspect ratio of the image_url.', 'aspect_ratio');
+    throw unsupportedTogether('The video always has the aspect ratio of image_url.', 'aspect_ratio');
   }
   if (references.length > FREE_IMAGES) {
     throw unsupportedTogether(`The gateway sends this model at most ${FREE_IMAGES} images.`, 'input_images');

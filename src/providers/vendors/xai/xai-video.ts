@@ -98,7 +98,7 @@ function assertTogether({ resolution, aspectRatio, firstFrame, lastFrame, refere
   }
   if (firstFrame !== null && aspectRatio !== null) {
     // xAI would ignore it (https://github.com/xai-org/xai-sdk-ts/blob/main/spec/openapi.json).
-    throw unsupportedTogether('The video has the aspect ratio of the image_url.', 'aspect_ratio');
+    throw unsupportedTogether('The video always has the aspect ratio of image_url.', 'aspect_ratio');
   }
   if (references.length > 0 && firstFrame !== null) {
     throw unsupportedTogether('The model takes either input_images or an image_url.', 'input_images');
