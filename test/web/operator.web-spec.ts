@@ -234,7 +234,7 @@ describeJourney('pages of the operator', () => {
     await user.page.getByRole('button', { name: 'Reset breaker of local/chat' }).click();
     await button('Reset breaker').last().click();
     await notice('Breaker reset');
-    await user.page.getByText('No deployment fails').waitFor();
+    await user.page.getByText('No deployment is failing').waitFor();
     expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
   });
 

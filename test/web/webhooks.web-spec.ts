@@ -109,7 +109,7 @@ describeJourney('webhooks', () => {
     answerWith(410);
     await page.getByRole('button', { name: 'Resend' }).click();
     await state(user, 'gone').waitFor();
-    await page.getByText('The receiver answered 410').waitFor();
+    await page.getByText('The receiver responded with 410').waitFor();
 
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByLabel('State').selectOption('delivered');

@@ -44,6 +44,6 @@ describe('latency over time', () => {
     );
     expect(latencySummary(seriesOf('model', { a: [30, 700] }), 'first_token_ms')).toMatch(/Each line is a median\.$/);
     const untimed = { ...seriesOf('none', { all: [null] }), total: sums(null) };
-    expect(latencySummary(untimed, 'total_ms')).toBe('No times were counted in this period.');
+    expect(latencySummary(untimed, 'total_ms')).toBe('No times were recorded in this period.');
   });
 });

@@ -40,7 +40,7 @@ function toMs(value: number | undefined): bigint | null {
 /** A sentence that says what the lines show. */
 export function latencySummary({ total, interval, group_by: grouping, data }: UsageSeries, time: Time): string {
   const whole = total[time];
-  if (whole === null) return 'No times were counted in this period.';
+  if (whole === null) return 'No times were recorded in this period.';
   const text = `Half of the requests within ${formatDuration(whole.p50)}, 95% within ${formatDuration(whole.p95)}`;
   if (grouping !== 'none') return `${text}. Each line is a median.`;
   const buckets = (data[0]?.buckets ?? []).map(({ starts_at: start, [time]: times }) => ({

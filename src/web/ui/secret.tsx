@@ -18,7 +18,7 @@ export function Secret({ value, object }: SecretProps) {
   useStay(true, !copied);
   return (
     <div>
-      <Banner tone="warn">Copy it now: it is shown only this once.</Banner>
+      <Banner tone="warn">Copy it now: it is shown only once.</Banner>
       <div className="flex items-center gap-2 rounded-lg border bg-sunken p-2">
         <code
           className="min-w-0 grow font-mono text-[0.8125rem] break-all"

@@ -49,13 +49,13 @@ export function BillingSettingsDialog({ balance: current, onClose }: BillingSett
         <DollarField
           name="monthly_limit_micro"
           label="Spending limit per month, in dollars"
-          hint="Per calendar month (UTC), from the next request on. Empty: none."
+          hint="Per calendar month (UTC), from the next request on. Empty: no limit."
           micro={balance.monthly_limit_micro}
         />
         <DollarField
           name="low_balance_threshold_micro"
           label="Send a mail when available credit falls below, in dollars"
-          hint="Owners and admins get one mail until credit is added. Empty: none."
+          hint="Owners and admins get one mail, and no other until credit is added. Empty: no mail."
           micro={balance.low_balance_threshold_micro}
         />
       </ChangeForm>

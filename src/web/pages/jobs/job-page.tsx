@@ -103,8 +103,8 @@ function JobHeader({ job }: Pick<OrganizationJob, 'job'>) {
 
 function whyNoDelivery({ webhook_url, status }: OrganizationJob['job']): string {
   if (webhook_url === null) return 'The request named no webhook_url, so nothing is sent.';
-  if (!hasEnded(status)) return 'One is sent when the job succeeds or fails.';
+  if (!hasEnded(status)) return 'A webhook is sent when the job succeeds or fails.';
   return status === 'canceled' || status === 'expired'
-    ? 'Canceled and expired jobs send none.'
+    ? 'Canceled and expired jobs send no webhook.'
     : 'Deliveries are kept for 30 days.';
 }

@@ -44,7 +44,7 @@ function FirstRequest({ secret, model }: { readonly secret: string; readonly mod
         <Button small pending={send.pending} onClick={() => send.run(undefined)}>
           {send.pending ? 'Sending' : 'Send it from here'}
         </Button>
-        <span className="text-muted">Costs what any request costs.</span>
+        <span className="text-muted">Costs the same as any other request.</span>
       </div>
       {send.result !== undefined && (
         <Banner tone="good" role="status" title="It works">

@@ -138,7 +138,7 @@ function RevokeDialog({ apiKey, onClose }: KeyDialogProps) {
       error={revoke.error}
     >
       {apiKey.kind === 'playground' ? (
-        'Within a second, the open pages of this user can send nothing more. The playground gets a new key with its next request.'
+        'Within a second, open pages of this user can no longer send requests. The playground gets a new key with its next request.'
       ) : (
         <>
           Within a second, requests with <span className="font-mono">{`${apiKey.prefix}…${apiKey.last4}`}</span> are

@@ -77,7 +77,7 @@ export function BalanceDialog({ organization, onClose }: BalanceDialogProps) {
         <TextField
           name="reference"
           label="Reference"
-          hint="For example the number of a credit note. The same reference is booked only once."
+          hint="For example the number of a credit note. Each reference is booked only once."
           required
           maxLength={200}
         />

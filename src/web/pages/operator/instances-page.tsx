@@ -86,7 +86,9 @@ export function InstancesPage() {
       />
       <QueryView query={query}>{(instances) => <Instances instances={instances} />}</QueryView>
       <h2 className="mt-6 mb-3 text-lg font-semibold">Periodic tasks</h2>
-      <p className="mb-3 text-muted">Each runs in one process at a time. The current or latest one is listed.</p>
+      <p className="mb-3 text-muted">
+        Each task runs in one process at a time. The current or latest process is listed.
+      </p>
       <QueryView query={leases}>
         {(rows) => (
           <Card flush>
@@ -95,7 +97,7 @@ export function InstancesPage() {
               columns={TASK_COLUMNS}
               rows={rows}
               rowKey={({ task }) => task}
-              empty={<Empty title="No tasks">The gateway creates them with its database.</Empty>}
+              empty={<Empty title="No tasks">The gateway creates the tasks together with its database.</Empty>}
             />
           </Card>
         )}

@@ -49,7 +49,7 @@ export function LedgerViolations({ audit }: { readonly audit: LedgerAudit }) {
   }
   if (state !== 'failed') return null;
   return (
-    <Banner tone="bad" title={`The ledger breaks ${countOf(count ?? violations.length, 'rule')}`}>
+    <Banner tone="bad" title={`The ledger violates ${countOf(count ?? violations.length, 'rule')}`}>
       <ul className="list-disc ps-5">
         {violations.map(({ invariant, subject }) => (
           <li key={`${invariant} ${subject}`}>

@@ -75,7 +75,7 @@ export function ModelLimitsDialog(props: ModelDialogProps) {
   const update = useModelUpdate(props, 'Limits set');
   return (
     <Dialog title={`Limits of ${props.model.id}`} onClose={props.onClose}>
-      <p className="mb-4 text-muted">They apply to all callers together, within a second.</p>
+      <p className="mb-4 text-muted">The limits apply to all callers together, within a second.</p>
       <ChangeForm
         fields={RATE_LIMIT_NAMES}
         submit="Set limits"

@@ -45,7 +45,7 @@ export function OrganizationLimitsDialog({ organization: current, onClose }: Org
   });
   return (
     <Dialog title={`Limits of “${organization.name}”`} onClose={onClose}>
-      <p className="mb-4 text-muted">They apply to all API keys of the organization together, within a second.</p>
+      <p className="mb-4 text-muted">The limits apply to all API keys of the organization together, within a second.</p>
       <ChangeForm
         fields={[
           ...RATE_LIMIT_NAMES,

@@ -33,7 +33,7 @@ export function PriceFields({ amounts, hasPresent }: PriceFieldsProps) {
       {others.length > 0 && (
         <details>
           <summary className="w-fit text-muted">Other token classes</summary>
-          <p className="my-2 text-muted">Without a rate they cost the same as plain input or output.</p>
+          <p className="my-2 text-muted">Token classes without a rate cost the same as plain input or output.</p>
           {fields(others)}
         </details>
       )}

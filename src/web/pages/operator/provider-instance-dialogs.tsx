@@ -76,7 +76,7 @@ export function SetProviderInstanceDialog({ instance, onClose }: SetProviderInst
         <TextField
           name="base_url"
           label="Address"
-          hint="Empty: that of the provider."
+          hint="Empty: the default of the provider."
           type="url"
           maxLength={2048}
           defaultValue={instance?.settings?.base_url ?? ''}

@@ -27,7 +27,7 @@ export function ProviderInstancesCard() {
       flush
       className="mt-4"
       title="Provider instances"
-      description="Providers with an address and keys of their own. Deployments name them as their provider."
+      description="Providers with their own address and keys. A deployment uses one by naming it as its provider."
       actions={
         <Button small onClick={() => setOpened({ kind: 'set' })}>
           New instance
@@ -76,7 +76,7 @@ function columnsFor(onOpen: (opened: Opened) => void): ReadonlyArray<Column<Prov
       priority: 'middle',
       cell: ({ settings }) =>
         settings?.base_url == null ? (
-          <span className="text-muted">that of the provider</span>
+          <span className="text-muted">provider default</span>
         ) : (
           <span className="wrap-anywhere">{settings.base_url}</span>
         ),

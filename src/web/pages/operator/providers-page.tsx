@@ -96,7 +96,7 @@ function NoProviders({ search: { show, search } }: Pick<ProvidersProps, 'search'
     );
   }
   if (show === 'failing') {
-    return <Empty title="No deployment fails">All breakers are closed, and no call has failed lately.</Empty>;
+    return <Empty title="No deployment is failing">All breakers are closed, and no call has failed lately.</Empty>;
   }
   return (
     <Empty title="No provider is configured">

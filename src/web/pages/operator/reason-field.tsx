@@ -13,7 +13,7 @@ export function ReasonField({ name = 'reason', label = 'Reason', autoFocus }: Re
     <TextField
       name={name}
       label={label}
-      hint="In the audit log, which the organization can read."
+      hint="Recorded in the audit log, which the organization can read."
       required
       maxLength={500}
       autoFocus={autoFocus}

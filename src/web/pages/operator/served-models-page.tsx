@@ -46,7 +46,10 @@ export function ServedModelsPage() {
     void navigate({ search: modelsSearch({ ...search, ...change }), replace });
   return (
     <>
-      <PageHeader title="Served models" description="Every model in the catalogue, and why it is not served." />
+      <PageHeader
+        title="Served models"
+        description="Every model in the catalogue, and the reasons why some are not served."
+      />
       <div className="mb-4 flex flex-wrap items-center gap-3">
         <SearchBox
           label="Search by model"

@@ -40,7 +40,7 @@ export function StatusDialog({ organization, onClose }: StatusDialogProps) {
     <Dialog title={`${suspends ? 'Suspend' : 'Activate'} “${organization.name}”?`} onClose={onClose}>
       <p className="mb-4">
         {suspends
-          ? 'Its API keys are refused within a second on all instances, until you activate it again. Members can still read, and disable and revoke keys.'
+          ? 'Its API keys are refused within a second on all instances, until you activate the organization again. Members can still read data, and disable or revoke keys.'
           : 'Its API keys are accepted again.'}
       </p>
       <ChangeForm

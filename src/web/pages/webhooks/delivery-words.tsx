@@ -12,9 +12,9 @@ const TONES: Readonly<Record<DeliveryState, Tone>> = {
 
 export const STATE_IN_WORDS: Readonly<Record<DeliveryState, string>> = {
   pending: 'The next attempt is due or scheduled.',
-  delivered: 'The receiver answered with a 2xx status.',
+  delivered: 'The receiver responded with a 2xx status.',
   exhausted: 'All eight attempts failed. Resend it once the receiver works.',
-  gone: 'The receiver answered 410 and wants no more attempts of this event.',
+  gone: 'The receiver responded with 410, which ends the attempts for this event.',
   withdrawn: 'The job was deleted before the event arrived.',
 };
 

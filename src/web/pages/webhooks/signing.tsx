@@ -34,16 +34,22 @@ export function Signing() {
           <p className="text-muted">Owners and admins of the organization can reveal and rotate the secret.</p>
         </Card>
       )}
-      <Card title="Verify a signature" description="Reject unsigned requests: the address of a receiver is no secret.">
+      <Card
+        title="Verify a signature"
+        description="Reject unsigned requests: the address of a receiver is not a secret."
+      >
         <div className="space-y-4">
           <Sample title="TypeScript, with the library standardwebhooks" code={WITH_LIBRARY} />
           <Sample title="Python, with the library standardwebhooks" code={IN_PYTHON} />
           <Sample title="Node.js, by hand" code={BY_HAND} />
         </div>
         <ul className="mt-5 list-disc space-y-1 ps-5 text-muted">
-          <li>Answer with any 2xx status within 15 seconds, and do the work afterwards.</li>
+          <li>Respond with any 2xx status within 15 seconds, and do the work afterwards.</li>
           <li>Events can arrive twice and out of order: discard a webhook-id that you have processed.</li>
-          <li>410 ends the attempts of an event. After any other failure there are up to eight within about a day.</li>
+          <li>
+            A 410 ends the attempts for an event. After any other failure, there are up to eight attempts within about a
+            day.
+          </li>
         </ul>
       </Card>
     </div>
