@@ -72,7 +72,7 @@ describe('OverloadDetector', () => {
     expect(guard.overloaded).toBe(false);
   });
 
-  it('admits at once what a process with idle time has in flight, and more from there', () => {
+  it('raises the limit to the number in flight at once when the process has idle time, and grows it from there', () => {
     const { guard, state, pass } = createGuard(2_000);
     pass(5_000, 1, 2_001);
     pass(100, 0.97, 500);
@@ -94,7 +94,7 @@ describe('OverloadDetector', () => {
 });
 
 describe('DrainService', () => {
-  it('ends only when the clients of the last refusals have disconnected', async () => {
+  it('drains only after the clients of the last refusals have disconnected', async () => {
     const server = new EventEmitter();
     const host = { httpAdapter: { getHttpServer: () => server } } as unknown as HttpAdapterHost;
     const admission = { whenIdle: () => Promise.resolve(true) } as unknown as RequestAdmission;

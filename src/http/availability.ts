@@ -47,7 +47,7 @@ export class DrainService implements OnModuleInit {
     return this.answering.size;
   }
 
-  /** Those of them that came from the pages of the dashboard. */
+  /** Number of accepted requests in flight that came from dashboard pages. */
   get inFlightOfDashboard(): number {
     return this.ofDashboard.size;
   }
@@ -71,7 +71,7 @@ export class DrainService implements OnModuleInit {
     });
   }
 
-  /** Turns the probes of readiness to 503, and resolves after `delayMs`: until then requests are still accepted. */
+  /** Makes readiness probes return 503. Resolves after `delayMs`; requests are still accepted in the meantime. */
   async announce(delayMs: number): Promise<void> {
     this.isAnnounced = true;
     if (delayMs > 0) await delay(delayMs);
@@ -79,8 +79,8 @@ export class DrainService implements OnModuleInit {
 
   /**
    * Refuses new requests. Resolves when all accepted requests are answered, including those of disconnected clients
-   * that may retry with their key; `false`: the deadline passed first. The last refusals reach their clients before it
-   * resolves: closing a connection on which bytes arrive resets it, and the client would lose its response.
+   * that may retry with their key; `false`: the deadline passed first. Also waits until clients have read the last
+   * refusals: closing a connection while bytes still arrive resets it, and the client would lose its response.
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.isAnnounced = true;
@@ -99,19 +99,19 @@ const SAMPLE_EVERY_MS = 100;
 const BUSY_UTILIZATION = 0.98;
 /** Bursts up to this long do not count as overload. */
 const MAX_BURST_MS = 1_000;
-/** How long an overload is expected to recur. */
+/** An overload ends this long after the last overloaded sample. */
 const ALERT_MS = 5_000;
 /** During an overload the limit shrinks and grows by these factors per sample. */
 const SHRINK = 0.9;
 const GROW = 1.05;
-/** Not below this share of it: refusals alone may keep a process busy, while its requests wait for providers. */
+/** The limit keeps this share: refusals alone can keep a process busy while its requests wait for providers. */
 const LEAST_SHARE = 1 / 8;
 
 /**
  * Detects overload: the event loop is never idle for a second while more requests are in flight than needed to keep it
  * busy. From then on a new request is admitted only when another has ended, because an immediate 503 is better than a
  * long wait for all. The number in flight alone means little: a thousand may be waiting for providers. So the limit
- * shrinks while the event loop stays busy, and follows the number in flight when it is not.
+ * shrinks while the event loop stays busy, and otherwise follows the number in flight.
  */
 @Injectable()
 export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
@@ -120,9 +120,9 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
   private isAlert = false;
   private alertSinceMs = 0;
   private timer: NodeJS.Timeout | null = null;
-  /** Of requests in flight at the beginning of an overload; 0 disables the detector. */
+  /** With this many requests in flight, a busy event loop is an overload; 0 disables the detector. */
   private readonly limit: number;
-  /** At most `limit`, and less during an overload. */
+  /** `limit`, or less during an overload. */
   private allowedInFlight: number;
 
   constructor(
@@ -139,7 +139,7 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
     return this.isAlert && this.drain.inFlight > this.allowedInFlight;
   }
 
-  /** How long the overload has lasted; 0: there is none. */
+  /** How long the current overload has lasted; 0 when there is none. */
   get overloadedForMs(): number {
     return this.isAlert ? this.clock.monotonic() - this.alertSinceMs : 0;
   }
@@ -158,7 +158,7 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
     if (this.timer !== null) clearInterval(this.timer);
   }
 
-  /** @param utilization share of the time since the last call in which the event loop was busy. */
+  /** @param utilization busy share of the event loop since the last call. */
   observe(nowMs: number, utilization: number): void {
     const { inFlight } = this.drain;
     const isBusy = utilization >= BUSY_UTILIZATION;

@@ -9,8 +9,8 @@ import { ReadinessService } from './readiness.service';
 import { ServingState } from './serving-state';
 
 /**
- * Metrics and probes on a port of their own, which only operators reach. It answers until the process ends: while
- * requests are drained, the probes say so.
+ * Serves metrics and probes on a separate port that only operators can reach. It stays up until the process ends, so
+ * that probes can report draining.
  */
 @Injectable()
 export class ManagementServer {
@@ -27,13 +27,13 @@ export class ManagementServer {
     this.tokenDigest = management.token === null ? null : digest(`Bearer ${management.token}`);
   }
 
-  /** Listens on the configured port. @returns as `listen`; `null`: none is configured */
+  /** Listens on the configured port. @returns the URL, as {@link listen}; `null` when no port is configured */
   async start(): Promise<string | null> {
     const { http, management } = this.config;
     return management.port === 0 ? null : this.listen(http.host, management.port);
   }
 
-  /** @returns its address, such as `http://127.0.0.1:9464` */
+  /** @returns the URL, such as `http://127.0.0.1:9464` */
   async listen(host: string, port: number): Promise<string> {
     const server = fastify({
       logController: new LogController({ disableRequestLogging: true }),
@@ -67,7 +67,7 @@ export class ManagementServer {
     });
   }
 
-  /** Digests are equally long, as the comparison in constant time requires. */
+  /** Compares digests, because a constant-time comparison needs inputs of equal length. */
   private mayRead(authorization = ''): boolean {
     return this.tokenDigest === null || timingSafeEqual(this.tokenDigest, digest(authorization));
   }

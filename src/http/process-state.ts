@@ -61,7 +61,7 @@ export class ProcessState implements OnModuleInit, OnModuleDestroy {
     metrics.draining.of().set(drain.stopping ? 1 : 0);
   }
 
-  /** Models and deployments come and go, so their series are made anew. */
+  /** Rebuilds the series, because models and deployments come and go. */
   private observeRoutes(): void {
     const { metrics, health } = this;
     const nowMs = this.clock.monotonic();
@@ -97,7 +97,7 @@ export class ProcessState implements OnModuleInit, OnModuleDestroy {
   }
 
   private observeConnections(): void {
-    // TypeORM's types leave the pool of its driver open.
+    // TypeORM does not declare the type of its driver's pool.
     const general = (this.dataSource.driver as { readonly master?: Connections }).master;
     if (general !== undefined) this.observePool('general', general);
     this.observePool('money', this.moneyPool);

@@ -52,13 +52,13 @@ describe('ReadinessService', () => {
     expect(servers.asked).toBe(0);
   });
 
-  it('reports the age of the last ledger audit, and where lists are read', async () => {
+  it('reports the age of the last ledger audit, and the database that serves lists', async () => {
     const { readiness } = createReadiness();
     const details = { ledger_audit_age_seconds: 34, reads_from: 'replica' };
     expect(await readiness.check()).toMatchObject({ checks: { ledger: 'ok' }, ...details });
   });
 
-  it('counts a replica as up while lists are read from it, and shows none where there is none', async () => {
+  it('sets dependency_up for a replica while lists are read from it, and omits it without a replica', async () => {
     const replicaUp = async (reads?: Pick<ReadDatabase, 'source' | 'connections'>): Promise<number | undefined> => {
       const { readiness, metrics } = createReadiness(reads);
       await readiness.check();

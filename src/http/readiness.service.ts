@@ -23,13 +23,13 @@ export interface ReadinessReport {
     readonly migrations: CheckResult;
     readonly ledger: LedgerState;
   };
-  /** Since the last completed audit; `null`: none has completed. */
+  /** Seconds since the last completed audit; `null` when none has completed. */
   readonly ledger_audit_age_seconds: number | null;
-  /** The database of lists, exports and usage. */
+  /** The database that serves lists, exports and usage. */
   readonly reads_from: ReadSource;
 }
 
-/** Each probe counts at a key of its own: at its memory limit Redis runs a script that deletes before it writes. */
+/** Each probe uses a new key: a full Redis still runs a script that deletes before it writes. */
 const PROBE_KEYS = 'gateway:ready:';
 const CHECK_TIMEOUT_MS = 1_000;
 /** How long a result is cached. Failures are cached more briefly, so that recovery shows soon. */
@@ -104,13 +104,13 @@ export class ReadinessService {
     return { postgres, redis, migrations, ledger: this.audit.state };
   }
 
-  /** Whether the schema was seen to be up to date. It does not depend on servers from then on. */
+  /** Whether the schema is up to date. Once it is, the answer no longer depends on the database. */
   async knowsSchema(): Promise<boolean> {
     if (!this.migrated) await this.currentRun().checks;
     return this.migrated;
   }
 
-  /** Checked until it succeeds once: a schema does not go back. */
+  /** Not checked again after the first success: a schema is never downgraded. */
   private async requireMigrations(): Promise<void> {
     if (this.migrated) return;
     if (await hasPendingMigrations(this.dataSource)) throw new Error('migrations are pending');

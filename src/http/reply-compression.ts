@@ -16,7 +16,7 @@ const COMPRESS: Readonly<Record<Exclude<Encoding, 'plain'>, (text: string) => Pr
 
 /**
  * Compresses long JSON replies of the dashboard, such as series, outside the event loop. Streams pass untouched, and
- * replies of `/v1` bypass the hooks of Fastify. No reply that long has a secret that its length could reveal.
+ * `/v1` replies bypass Fastify's hooks. No reply this long contains a secret that its compressed length could reveal.
  */
 export function addReplyCompression(server: FastifyInstance): void {
   server.addHook<unknown>('onSend', (request, reply, payload, done) => {
@@ -38,7 +38,7 @@ function isJson(reply: FastifyReply, payload: unknown): payload is string {
   return typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('application/json');
 }
 
-/** A strong tag names the exact bytes, and these differ from those of other encodings. */
+/** A strong tag identifies the exact bytes, which differ between encodings. */
 function weakenTag(reply: FastifyReply): void {
   const tag = reply.getHeader('etag');
   if (typeof tag === 'string' && !tag.startsWith('W/')) reply.header('etag', `W/${tag}`);

@@ -3,7 +3,7 @@ import type { Metrics } from '../core/observability/metrics/catalogue';
 import type { RequestContext } from '../core/types/request-context';
 import type { RequestMetrics } from '../inference/request-metrics';
 
-/** Counts the requests that inference does not: refusals before a hold, and those of the dashboard. */
+/** Counts the requests that inference does not count: refusals before a hold, and dashboard requests. */
 export function addRequestCounts(server: FastifyInstance, metrics: Metrics, requests: RequestMetrics): void {
   server.decorate('noteRefusal', (request, error) => {
     const { operation } = request.routeOptions.config;

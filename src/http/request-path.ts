@@ -29,7 +29,7 @@ import { addRequestContext, type ByRoute, InterceptorChain, type RequestGuard, R
 
 type GuardTypes = ByRoute<readonly Type<RequestGuard>[]>;
 
-/** Who may call a route. A slow body is followed by the same checks. */
+/** Guards that check who may call a route. They run again after a slow body. */
 const CALLER_GUARDS: GuardTypes = {
   key: [
     ...KEY_GUARD_ORDER, // ApiKeyGuard 401; AllowedIpGuard 403; ModalityGuard 403
@@ -60,7 +60,7 @@ export const GUARDS: GuardTypes = {
 /** The interceptors of every request, in order. */
 export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
   RequestIdInterceptor, //   X-Request-Id
-  BodyInterceptor, //        415, 413, 503, 400; asks the caller guards once more after a slow body
+  BodyInterceptor, //        415, 413, 503, 400; runs the caller guards again after a slow body
   CostHeadersInterceptor, // sends the answer, with X-LLM-* and rate limit headers
   IdempotencyInterceptor, // 400: Idempotency-Key; marks replays
 ];

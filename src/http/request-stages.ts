@@ -16,8 +16,8 @@ const MAX_CLIENT_REQUEST_ID_LENGTH = 128;
 const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
- * Prepares every request before Nest: its context and rules, and the refusals of the raw request that apply to unknown
- * routes too. A route that leaves open who may call it fails the start.
+ * Prepares every request before Nest sees it: sets its context and rules, and refuses invalid raw requests, on unknown
+ * routes too. Startup fails when a route does not declare who may call it.
  */
 export function addRequestContext(
   server: FastifyInstance,
@@ -53,7 +53,7 @@ export function addRequestContext(
       traceparent: request.headers.traceparent,
       trace: beginTrace(tracing, request, reply, clock, startedAtMs),
     };
-    // From the announcement on, so that a balancer has no connection left to send a request on when the process ends.
+    // From the announcement on, so that load balancers have no open connection left when the process ends.
     if (drain.stopping) reply.raw.shouldKeepAlive = false;
     done(findRawFault(request));
   });
@@ -128,19 +128,19 @@ function findHostFault({ headers: { host }, httpVersion }: IncomingMessage): str
   return HOST.test(host) ? null : 'has an invalid Host header';
 }
 
-/** A guard that answers at once where it can. */
+/** A guard that returns synchronously when it can. */
 export interface RequestGuard extends CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean>;
 }
 
-/** One value for each kind of route: of API keys, with `@Session()`, and with `@Public()`. */
+/** One value per kind of route: API key (the default), `@Session()` and `@Public()`. */
 export interface ByRoute<Value> {
   readonly key: Value;
   readonly session: Value;
   readonly public: Value;
 }
 
-/** Runs the guards of the route in order, registered as one. Closed by default: other routes require an API key. */
+/** Runs the guards of a route in order, as one Nest guard. Routes without a decorator require an API key. */
 export class RouteGuards implements RequestGuard {
   constructor(readonly guards: ByRoute<readonly RequestGuard[]>) {}
 
@@ -166,7 +166,7 @@ function judge(
 type Handled = ReturnType<NestInterceptor['intercept']>;
 
 /**
- * Runs interceptors in order, registered as one. Nest wraps each registered interceptor in an async scope, two promises
+ * Runs interceptors in order, as one Nest interceptor. Nest wraps each registered one in an async scope, two promises
  * and two observables, which costs more CPU per request than all guards together.
  */
 export class InterceptorChain implements NestInterceptor {

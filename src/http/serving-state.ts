@@ -6,8 +6,8 @@ import { ReadinessService } from './readiness.service';
 const MAX_OVERLOAD_MS = 10_000;
 
 /**
- * Whether this process should get requests. Unlike readiness it does not depend on servers that all replicas share:
- * when one of these is unavailable, the answer of any replica is better than none.
+ * Whether this process should get requests. Unlike readiness, this ignores servers that all replicas share: when such a
+ * server is unavailable, a response from any replica is better than none.
  */
 @Injectable()
 export class ServingState {

@@ -11,8 +11,8 @@ import { isKnown } from '../core/http/entity-tag';
 import { Public } from '../core/http/route.decorators';
 
 /**
- * Serves the objects of `LocalStorage`. The signed URL is the permission, until it expires. A wrong signature, an
- * expired URL and a missing object return the same error, and the first two touch no file.
+ * Serves the objects of `LocalStorage`. A signed URL grants access until it expires. A wrong signature, an expired URL
+ * and a missing object return the same error, and the first two touch no file.
  */
 @Controller('v1/objects')
 export class StoredObjectController {
@@ -39,7 +39,7 @@ export class StoredObjectController {
     const { contentType } = headOf(key);
     if (isKnown({ headers }, file.entityTag)) {
       await file.close();
-      // Without a body, Fastify would tell HEAD that the object is empty.
+      // Without a body, Fastify would answer HEAD with a length of zero.
       return new Bytes(Readable.from([]), null, { status: 304, headers: about });
     }
     if (method === 'HEAD') {
@@ -64,9 +64,7 @@ export class StoredObjectController {
   }
 }
 
-/**
- * The code is one of the contract's; the status is the one that clients of ranges expect (RFC 9110 section 15.5.17).
- */
+/** A 416, which clients of ranges expect (RFC 9110 section 15.5.17), with an error code of the contract. */
 class RangeNotSatisfiableError extends GatewayError {
   constructor(private readonly sizeBytes: number) {
     super('validation_failed', `The object has only ${sizeBytes} bytes.`, { param: 'Range' });
@@ -86,7 +84,7 @@ async function requireRange(
   headers: FastifyRequest['headers'],
   { sizeBytes, entityTag, close }: StoredFile,
 ): Promise<ByteRange | 'whole'> {
-  // A range of another version must not be combined with cached parts.
+  // A client must not combine a range of this version with cached parts of another.
   const isOfThisVersion = headers['if-range'] === undefined || headers['if-range'] === entityTag;
   const range = isOfThisVersion ? readByteRange(headers.range, sizeBytes) : 'whole';
   if (range !== 'beyond') return range;

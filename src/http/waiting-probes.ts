@@ -6,7 +6,7 @@ const WAITING = { status: 'not_serving', reason: 'waiting for migrations' };
 
 /**
  * Answers the probes of the management port while `work` brings the schema up to date, or waits until another process
- * has. That may take longer than an orchestrator lets a silent process live; a restart would only begin the wait again.
+ * has. That may take longer than an orchestrator tolerates a silent process, and a restart would not shorten the wait.
  */
 export async function withWaitingProbes<Result>(
   { management, http }: Pick<AppConfig, 'management' | 'http'>,
