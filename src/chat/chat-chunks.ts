@@ -49,7 +49,7 @@ export async function openChatChunks(
 }
 
 /**
- * Renders the chunks of one chat stream. The role comes with the text that arrives together with the start, else alone.
+ * Renders the chunks of one chat stream. The first chunk has the role, and any text that arrives with the start.
  */
 export function chatChunks(model: string): EventRenderer {
   let head = '';
@@ -114,7 +114,7 @@ function annotationsUpTo(position: number, events: readonly ChatEvent[]): readon
     .flatMap((event) => (event.type === 'annotation' ? [event.annotation] : []));
 }
 
-/** A chunk up to its delta. */
+/** The JSON of a chunk up to its delta. */
 function headOf({ id, created, fingerprint, serviceTier }: ChatStart, model: string): string {
   const fields = {
     id,

@@ -49,7 +49,7 @@ interface ChatInferenceRequest {
   readonly format: ChatFormat;
 }
 
-/** A request without its response format. */
+/** A request as explain needs it: without its response format. */
 type DescribedChat = Omit<ChatInferenceRequest, 'format'>;
 
 /** The wire format of a chat model's response. A stateful one is created per request. */

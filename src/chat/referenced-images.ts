@@ -11,8 +11,8 @@ const MAX_IMAGES = 20;
 const MAX_TOGETHER_BYTES = 20 * 1024 * 1024;
 
 /**
- * A request with image URLs. The quirk `inputImageUrls` decides what a deployment gets: the URLs as sent, the URLs
- * after their hosts were resolved and checked, or the inlined images.
+ * A request with image URLs. The quirk `inputImageUrls` decides whether a deployment gets the URLs as sent, the URLs
+ * after a check of their resolved hosts, or the images inlined.
  */
 export class ReferencedImages {
   private checked: Promise<ChatRequest> | null = null;

@@ -134,7 +134,7 @@ function completionChunks({ echo, prompt }: CompletionRequest, model: string): E
   return (events) => events.map(render).join('');
 }
 
-/** A chunk up to its choices. */
+/** The JSON of a chunk up to its choices. */
 function headOf({ id, created, fingerprint }: ChatStart, model: string): string {
   const fields = {
     id: toCompletionId(id),
@@ -166,8 +166,8 @@ interface ChosenToken extends RatedToken {
 }
 
 /**
- * Converts the chat format, with one object per token.
- * @param startOffset start of their text
+ * Converts from the chat format, which has one object per token.
+ * @param startOffset where the text of these tokens starts in the complete response
  */
 function toCompletionLogprobs(logprobs: unknown, startOffset: number): CompletionLogprobs | null {
   const { content } = (logprobs ?? {}) as { readonly content?: unknown };
@@ -187,7 +187,7 @@ function toCompletionLogprobs(logprobs: unknown, startOffset: number): Completio
   };
 }
 
-/** The well-formed ones: upstreams also send `null` for a list without entries. */
+/** The well-formed tokens of a list. Upstreams also send `null` instead of an empty list. */
 function ratedTokens<Token extends RatedToken>(list: unknown): readonly Token[] {
   if (!Array.isArray(list)) return [];
   return list.filter((each): each is Token => typeof each?.token === 'string' && typeof each.logprob === 'number');
@@ -197,7 +197,7 @@ function toRecord(tokens: readonly RatedToken[]): Record<string, number> {
   return Object.fromEntries(tokens.map(({ token, logprob }) => [token, logprob]));
 }
 
-/** The completion id for a response in either format. */
+/** The completion id for the id of a chat or completion response. */
 export function toCompletionId(id: string): string {
   return id.startsWith('chatcmpl-') ? id.slice('chat'.length) : id;
 }

@@ -18,12 +18,12 @@ describe('the message for a value of a wrong type', () => {
   it.each([
     ['tool_choice', 'any', 'an object or one of the following values: none, auto, required'],
     ['function_call', 'any', 'an object or one of the following values: none, auto'],
-  ])('names both kinds of value that %s may have', (param, value, types) => {
+  ])('names both kinds of value that %s accepts', (param, value, types) => {
     const issues = chatIssuesOf({ model: 'm/m', messages: [user], [param]: value });
     expect(issues).toEqual([{ param, message: `${param} must be ${types}` }]);
   });
 
-  it.each([[5], [{}], [[]], [null], [undefined]])('names both types that a prompt may have, for %j', (prompt) => {
+  it.each([[5], [{}], [[]], [null], [undefined]])('names both types that prompt accepts, for %j', (prompt) => {
     const message = 'prompt must be a string or an array of one string';
     expect(compileValidator(CompletionRequestDto)({ model: 'm/m', prompt })).toEqual([{ param: 'prompt', message }]);
   });

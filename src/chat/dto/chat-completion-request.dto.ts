@@ -116,7 +116,7 @@ export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'x
 export const VERBOSITIES = ['low', 'medium', 'high'] as const;
 const OUTPUT_MODALITIES = ['text', 'audio'] as const;
 
-/** What chat completions, completions and responses have in common. */
+/** Fields that chat completions, completions and responses share. */
 export class SamplingOptionsDto {
   @IsOptional()
   @IsNumber()

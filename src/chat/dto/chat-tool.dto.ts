@@ -42,7 +42,7 @@ export class CustomDefinitionDto {
   format?: Record<string, unknown> | null;
 }
 
-/** A tool with plain text instead of JSON as input. */
+/** A tool whose input is plain text instead of JSON. */
 export class CustomToolDto {
   @Equals('custom')
   type!: 'custom';

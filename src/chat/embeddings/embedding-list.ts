@@ -4,7 +4,7 @@ import type { Vector } from '../../providers/contract/embeddings';
 import { inputTokensOf } from '../../providers/contract/usage';
 import type { EncodingFormat } from './dto/embedding-request.dto';
 
-/** The response around its cost, from the list serialized by `writeVectors`. */
+/** The response with a gap for its cost, from the list serialized by `writeVectors`. */
 export function renderEmbeddingList(list: readonly Buffer[], model: string, bill: Bill): RenderedAnswer {
   const { usage, usageEstimated } = bill;
   const tokens = inputTokensOf(usage);
@@ -23,7 +23,7 @@ export function renderEmbeddingList(list: readonly Buffer[], model: string, bill
 }
 
 const FLOAT_BYTES = 4;
-/** Serialized per event-loop tick: a few milliseconds of work. */
+/** A few milliseconds of work. */
 const NUMBERS_PER_TICK = 20_000;
 
 /**
@@ -49,7 +49,7 @@ export async function writeVectors(vectors: readonly Vector[], format: EncodingF
   return pieces;
 }
 
-/** Shortest digits that parse to the same number. */
+/** Prints the shortest decimals that parse to the same number. */
 function toNumbers(vector: Vector): string {
   return JSON.stringify(vector instanceof Float32Array ? Array.from(vector) : vector);
 }

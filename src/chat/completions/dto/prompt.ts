@@ -29,7 +29,7 @@ function reasonAgainst(prompt: unknown): string | null {
   return typeof prompt[0] === 'string' ? null : '$property must be a string';
 }
 
-/** A token id, or a list of them. */
+/** Whether the item is a token id or a list of token ids. */
 function isTokens(item: unknown): boolean {
   return typeof item === 'number' || (Array.isArray(item) && item.every((token) => typeof token === 'number'));
 }

@@ -4,7 +4,7 @@ import type { LocatingConstraint } from '../../../core/validation/locating-const
 /** The largest batch that any vendor accepts. */
 const MAX_INPUTS = 2_048;
 
-/** A text, a list of texts, the token ids of one text, or of several; none empty. */
+/** A text, a list of texts, the token ids of one text, or a list of such token ids; none may be empty. */
 export function IsEmbeddingInput(): PropertyDecorator {
   return Validate(EmbeddingInputRule);
 }
@@ -34,7 +34,7 @@ class EmbeddingInputRule implements LocatingConstraint {
   }
 }
 
-/** What each item must be, which the first item settles. */
+/** Describes the type that every item must have, which the first item determines. */
 function itemTypeOf([first]: readonly unknown[]): string {
   if (typeof first === 'string') return 'a string that is not empty';
   if (typeof first === 'number') return 'a token id, a non-negative integer';
@@ -42,12 +42,12 @@ function itemTypeOf([first]: readonly unknown[]): string {
   return 'a string, a token id or a list of token ids';
 }
 
-/** The token ids of one text are one input, however many they are. */
+/** A list of token ids is one input, whatever its length. */
 function hasTooManyInputs(list: readonly unknown[]): boolean {
   return list.length > MAX_INPUTS && typeof list[0] !== 'number';
 }
 
-/** The type of the first item applies to all. */
+/** The check for every item, determined by the type of the first. */
 function checkFor([first]: readonly unknown[]): Check {
   if (typeof first === 'number') return isTokenId;
   return Array.isArray(first) ? isTokenList : isText;
