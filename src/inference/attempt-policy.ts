@@ -1,13 +1,13 @@
 /** The retry and fallback rules (table: src/models/routing/README.md). Pure functions. */
 import type { ProviderError } from '../providers/contract/provider-error';
 
-/** After a slower failure the next deployment is tried instead of this one again. */
+/** After a slower failure, the next deployment is tried instead of retrying the same one. */
 const QUICK_FAILURE_MS = 1_000;
-/** A longer `Retry-After` goes to the client instead of being waited for. */
+/** A longer `Retry-After` is returned to the client; the gateway does not wait for it. */
 const LONGEST_PAUSE_MS = 2_000;
 const PAUSE_MS = { least: 50, most: 250 };
 
-/** Refused by the gateway before sending: the deployment lacks a requested feature, another may have it. */
+/** Refused by the gateway before sending: the deployment lacks a feature that another may have. */
 export function isUnsupported({ code, options }: ProviderError): boolean {
   return code === 'validation_failed' && options.phase === 'connect';
 }

@@ -187,7 +187,7 @@ it('limits each attempt to the remaining time of the request', async () => {
   expect(calls[2]?.deadlines.totalMs).toBeLessThanOrEqual(500);
 });
 
-it('an internal error ends the series and does not count against the deployment', async () => {
+it('stops after an internal error without counting it against the deployment', async () => {
   const bug = new TypeError('bug');
   for (let time = 0; time < 6; time++) await expect(run([bug])).rejects.toBe(bug);
   expect(health.healthOf('a')).toMatchObject({ isOpen: false, failures: 0, inFlight: 0 });

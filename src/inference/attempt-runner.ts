@@ -122,7 +122,7 @@ export class AttemptSeries {
     });
   }
 
-  /** `null` when the candidate was not admitted, or failed and may not be retried. */
+  /** Returns `null` when the candidate was not admitted, or failed and may not be retried. */
   private async tryCandidate<Answer>(
     candidate: Candidate,
     attempt: Attempt<Answer>,
@@ -197,7 +197,7 @@ export class AttemptSeries {
     return this.pause(pauseMs(failure, Math.random));
   }
 
-  /** `false` when the time limit would be exceeded or the request was aborted. */
+  /** Returns `false` when the time limit would be exceeded or the request was aborted. */
   private async pause(durationMs: number): Promise<boolean> {
     if (durationMs >= this.timeLeftMs()) return false;
     try {

@@ -32,7 +32,7 @@ export interface ExplainedRequest {
 export const CHECKS = ['key', 'request', 'route', 'price', 'limits', 'budgets', 'support'] as const;
 export type CheckName = (typeof CHECKS)[number];
 
-/** A judgment of a guard, made before the body is read. */
+/** A guard's check, which runs before the body is read. */
 export interface Judgment {
   readonly check: CheckName;
   /** @throws GatewayError */
@@ -48,9 +48,9 @@ export interface CheckOutcome {
 }
 
 /**
- * Why a deployment is not in the route: disabled, retired by its provider, its provider not configured, or no price in
- * force; excluded by the request's `routing`; a missing feature; provider at capacity or rate limited; circuit breaker
- * open; or enough candidates before it.
+ * Why a deployment is not in the route: it is disabled, retired by its provider, has no configured provider or no price
+ * in force; the request's `routing` excludes it; it lacks a feature; its provider is at capacity or rate limited; its
+ * circuit breaker is open; or the route already has enough candidates.
  */
 export type LeftOutReason =
   DeploymentObstacle | RulingConstraint | 'unsupported' | 'full' | 'rate_limited' | 'breaker_open' | 'not_needed';

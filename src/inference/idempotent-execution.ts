@@ -24,8 +24,8 @@ export const KEY_FACTS: StepFacts<StoredResponse | null> = {
 const MAX_CLAIMS = 3;
 
 /**
- * Idempotency for every synchronous endpoint: a request with a key either gets a reservation that owns the key, or the
- * stored response of the request that owned it. Requests without a key pass through at no cost.
+ * Idempotency for every synchronous endpoint: a request with a key gets either a reservation that owns the key, or the
+ * stored response of the request that owned the key. Requests without a key pass through at no cost.
  */
 @Injectable()
 export class IdempotentExecution {
@@ -38,8 +38,8 @@ export class IdempotentExecution {
 
   /**
    * Admits the request, or returns its stored response, which needs no provider, rate limit or hold.
-   * @throws GatewayError `idempotency_conflict`; `service_unavailable` while the organization is being sent too much;
-   *   the codes of {@link RequestAdmission.admit}
+   * @throws GatewayError `idempotency_conflict`; `service_unavailable` while the
+   *   organization's responses take too much memory; the codes of {@link RequestAdmission.admit}
    */
   admitOrReplay(input: InferenceInput): Promise<RequestReservation | StoredResponse> {
     const claim = claimOf(input);

@@ -48,20 +48,20 @@ export interface InferenceInput {
   readonly prompt?: PromptMeasure;
   /** Number of prompts that the model reads separately, each up to its context length. Default 1. */
   readonly promptCount?: number;
-  /** What the request has of that on which conditions of deployments depend. Default: nothing. */
+  /** The traits of the request that the conditions of deployments test (`when`). Default: none. */
   readonly traits?: RequestTraits;
   /** Whether a candidate supports the request. Set when not all may, or when `routing` requires it. */
   readonly supports?: (candidate: Candidate) => boolean;
   /**
-   * Whether the candidate's provider would refuse the request. Set when `routing` requires its support. When all refuse
-   * it, the first one is called nevertheless, and says what it refuses.
+   * Whether the candidate's provider would refuse the request. Set when `routing` requires support for all parameters.
+   * When every provider would refuse, the first is still called, so that the error names what it refuses.
    */
   readonly refuses?: (candidate: Candidate) => boolean;
   /** Work such as images that must not run twice: retried only when the first call never started. */
   readonly atMostOnce?: boolean;
   /**
-   * A streamed response that is useless in part, such as speech: free unless the provider completes it. A client that
-   * disconnects pays the full price, because the provider has been asked for all of it.
+   * A streamed response, such as speech, that is useless unless complete: free unless the provider completes it. A
+   * client that disconnects pays the full price, because the provider generates all of it.
    */
   readonly allOrNothing?: boolean;
 }
@@ -77,11 +77,11 @@ export interface UsageEstimator {
   estimateUsage(outputBytes: number, servedBy: CatalogModel): UsageVector;
 }
 
-/** The part of a streamed response that was passed to its sink so far. */
+/** The part of a streamed response passed to its sink so far. */
 export interface Delivered extends SizedAnswer {
   /** The last usage that the provider reported, or the usage known from the start. */
   readonly usage: UsageVector | null;
-  /** `null`: the provider has not marked the response complete. Absent for formats without a finish reason. */
+  /** `null` until the provider marks the response complete. Absent for formats without a finish reason. */
   readonly finishReason?: string | null;
   /** Number of events skipped because they could not be parsed. */
   readonly skippedEvents?: number;

@@ -13,7 +13,7 @@ export function requiredSupport(routing: RoutingDto | null, request: ProviderReq
   return (candidate) => supportsParameters(request, candidate);
 }
 
-/** The same for what the provider of a candidate refuses itself; `undefined` when not set. */
+/** The filter for requests that the candidate's provider itself refuses; `undefined` when not set. */
 export function requiredAcceptance(
   routing: RoutingDto | null,
   assertSupportedBy: (candidate: Candidate) => void,

@@ -30,8 +30,8 @@ const SHORTEST_RETRY_SECONDS = 1;
 const LONGEST_RETRY_SECONDS = 3_600;
 
 /**
- * The error when no candidate may be called, with the wait until the first is available. If that one waits for its rate
- * limit, the code is `provider_rate_limited`: nothing is broken.
+ * The error when no candidate may be called, with the wait until the first is available. If that candidate only waits
+ * for its rate limit, the code is `provider_rate_limited`: nothing is broken.
  */
 export function noneAvailable(candidates: readonly Candidate[], nowMs: number): GatewayError {
   const [first] = candidates.toSorted((left, right) => left.health.waitMs(nowMs) - right.health.waitMs(nowMs));

@@ -5,24 +5,22 @@ import { REDIS } from '../core/redis/redis.module';
 import { SecretBox } from '../core/secrets/secret-box';
 import type { ReasoningVault } from '../providers/contract/reasoning-vault';
 
-/** Since it was last used. Longer than a step of a tool loop takes, a person who approves it included. */
+/** Time since the last use. Longer than a step of a tool loop, including human approval. */
 const LIFETIME_MS = 6 * 3_600_000;
-/**
- * Of one organization, beyond which what it has not used for longest goes: Redis also holds the limits of all others.
- */
+/** Per organization; beyond it, the least recently used entries are evicted. Redis also holds all rate limits. */
 const MAX_ORGANIZATION_BYTES = 16 * 1_048_576;
 const MAX_STATE_BYTES = 65_536;
-/** Providers issue ids of at most 64 characters; longer ones were made by a client. */
+/** Providers issue ids of at most 64 characters; a client invented any longer than this. */
 const MAX_ID_LENGTH = 256;
-/** The newest steps of a conversation; limits what one request can read to 8 MiB. */
+/** Only the newest steps of a conversation are loaded: at most 8 MiB per request. */
 const MAX_LOADED = 128;
 
 /**
- * The entries of an organization are a hash, whose field '' is their size in bytes, and a sorted set of the times at
- * which they were last used, by Redis' clock.
+ * Each organization has a hash of entries, whose field '' is their total size in bytes, and a sorted set of the times
+ * when they were last used, by Redis' clock.
  *
  * KEYS  entries, uses
- * ARGV  lifetime in milliseconds, then what each script names
+ * ARGV  lifetime in milliseconds, then the arguments of the script
  */
 const PREAMBLE = `
 local entries, uses, lifetime = KEYS[1], KEYS[2], tonumber(ARGV[1])
@@ -34,10 +32,7 @@ local function expire()
 end
 `;
 
-/**
- * Makes room for a value, which the same transaction then writes. ARGV: the most bytes, a field, the bytes of its
- * value.
- */
+/** Makes room for a value, which the same transaction then writes. ARGV: maximum bytes, field, bytes of its value. */
 const MAKE_ROOM_SCRIPT = `${PREAMBLE}
 local OVERHEAD, MAX_REMOVED = 256, 1000
 local most, field, bytes = tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
@@ -59,7 +54,7 @@ end
 expire()
 `;
 
-/** ARGV: fields. Returns 1 for those that may be read, else 0; a full Redis still does. */
+/** Marks fields as used. ARGV: fields. Returns 1 for each that may be read, else 0, even when Redis is full. */
 const TOUCH_SCRIPT = `${PREAMBLE}
 local found = {}
 for at = 2, #ARGV do
@@ -73,8 +68,8 @@ return found
 `;
 
 /**
- * The reasoning vaults of all processes, in Redis. Entries are sealed with a key of the organization, each for its own
- * place, because reasoning repeats what prompts say.
+ * Keeps reasoning in Redis for all processes. Entries are encrypted, because reasoning repeats prompts: with a key per
+ * organization, and bound to their field, so that they cannot be swapped.
  */
 @Injectable()
 export class ReasoningVaults {
@@ -83,7 +78,7 @@ export class ReasoningVaults {
     private readonly box: SecretBox,
   ) {}
 
-  /** Sends no command until it is used. */
+  /** Sends no command until the vault is used. */
   of(organizationId: string, deploymentId: string): ReasoningVault {
     const openBox = (): SecretBox => this.box.derive(`reasoning of ${organizationId}`);
     return new RedisReasoningVault(this.redis, openBox, organizationId, deploymentId);
@@ -153,7 +148,7 @@ class RedisReasoningVault implements ReasoningVault {
     return (this.derived ??= this.openBox());
   }
 
-  /** `null` for an entry that was sealed under a key that is no longer set, or was changed: as if it had expired. */
+  /** Returns `null`, as for an expired entry, when its key is no longer set or the entry was changed. */
   private unsealEntry(sealed: string, field: string): string | null {
     try {
       return this.box.unseal(sealed, this.purposeOf(field));
@@ -163,7 +158,7 @@ class RedisReasoningVault implements ReasoningVault {
     }
   }
 
-  /** With a hash tag, since a script uses both. */
+  /** Both keys share a hash tag, because one script uses both. */
   private get keys(): [entries: string, uses: string] {
     const tag = `{gateway:reasoning:${this.organizationId}}`;
     return [`${tag}:entries`, `${tag}:uses`];

@@ -113,7 +113,7 @@ export class RequestExplainer {
   ) {}
 
   /**
-   * @param judgments of the guards, in order; they throw what a request would be refused with
+   * @param judgments the checks of the guards, in order; each throws the error that a request would get
    * @param parse returns the parsed request; throws when the operation refuses it
    * @throws GatewayError `service_unavailable` when limits or budgets cannot be read
    */

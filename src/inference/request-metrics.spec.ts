@@ -41,7 +41,7 @@ async function samplesAfter(record: (requests: RequestMetrics) => void): Promise
 }
 
 describe('an admitted request', () => {
-  it('whose caller names a trace has its id in the log', () => {
+  it('logs the trace id of a caller that sends traceparent', () => {
     const write = jest.spyOn(Logger.prototype, 'log').mockReturnValue(undefined);
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';
     new RequestMetrics(new Metrics(), new RequestLog({ logRequests: 'all' })).recordEnd({
@@ -76,7 +76,7 @@ describe('an admitted request', () => {
     );
   });
 
-  it('whose charge could not be committed is an internal error without usage', async () => {
+  it('is recorded as internal_error without usage when its charge could not be committed', async () => {
     const lines = await samplesAfter((requests) => requests.recordEnd({ ...STREAM, result: null }));
     const ofRequests = lines.filter((line) => /^gateway_(requests|tokens)_total\{/.test(line));
     expect(ofRequests).toEqual([
@@ -84,7 +84,7 @@ describe('an admitted request', () => {
     ]);
   });
 
-  it('that another than the first deployment served is a fallback, and uncovered usage is counted', async () => {
+  it('counts a fallback when a later deployment served it, and counts uncovered usage', async () => {
     const other = { ...candidate } as Candidate;
     const result = { applied: true, chargedMicro: 12n, uncollectedMicro: 5n };
     const lines = await samplesAfter((requests) =>

@@ -42,7 +42,7 @@ export interface EndedRequest {
   readonly context: Pick<RequestContext, 'trace' | 'traceparent'>;
 }
 
-/** The fields of a line, as stored in the receipt where the request has one. */
+/** The fields of a log line. Where the request has a receipt, they equal its fields. */
 export interface EndedFields {
   readonly request_id: string;
   readonly trace_id?: string;
@@ -61,7 +61,7 @@ export interface EndedFields {
   readonly duration_ms?: number;
 }
 
-/** What the gateway or a provider is to blame for. */
+/** Outcomes that are the fault of the gateway or a provider. */
 const FAILURES: ReadonlySet<string> = new Set<ErrorType>(['internal_error', 'provider_error', 'timeout_error']);
 
 const logger = new Logger('Requests');
@@ -75,7 +75,7 @@ export class RequestLog {
     this.mode = logRequests;
   }
 
-  /** @param fields called only when there is a line to write */
+  /** @param fields called only when a line is written */
   write(outcome: string, fields: () => EndedFields): void {
     if (this.mode === 'none' ? outcome !== 'internal_error' : this.mode === 'failures' && !FAILURES.has(outcome))
       return;
@@ -176,7 +176,7 @@ export class RequestMetrics {
   }
 }
 
-/** What the log says of an admitted request. */
+/** The log fields of an admitted request. */
 function fieldsOf({ record, result, totalMs, context }: EndedRequest): EndedFields {
   const { deploymentId, keyId, errorCode, organizationId, operation, model, provider, status, streamed, attempts } =
     record;

@@ -79,9 +79,7 @@ export class RequestReservation {
   /** Created with the first failure: most requests have none. */
   private attemptLog: AttemptNote[] | null = null;
   private firstTokenMs: number | null = null;
-  /**
-   * Milliseconds since the arrival, when the first provider was called and when the last byte of the answer arrived.
-   */
+  /** From the arrival to the first provider call, and to the last byte of the answer, in milliseconds. */
   private calledMs: number | null = null;
   private answeredMs: number | null = null;
   private ended = false;
@@ -148,9 +146,9 @@ export class RequestReservation {
   }
 
   /**
-   * Prices the usage of an answer: as reported, which also calibrates the token ratio, else as estimated. Tokens that
-   * must have been used, but that the provider counts as none, are not reported.
-   * @param reported `null`: the provider reports none, or its report is incomplete
+   * Prices the usage of an answer: as reported, which also calibrates the token ratio, else as estimated. A report of
+   * zero tokens where some must have been used counts as missing.
+   * @param reported `null` when the provider reported none or an incomplete usage
    */
   bill(reported: UsageVector | null, outputBytes: number, estimator: UsageEstimator): Bill {
     const usageEstimated = reported === null || this.lacksTokens(reported, outputBytes);
@@ -163,7 +161,7 @@ export class RequestReservation {
     return { usage, usageEstimated, costMicro: this.costOf(usage, usage === claimed, usageEstimated) };
   }
 
-  /** For text and embeddings, which are counted in tokens on both sides where their estimate is. */
+  /** Whether a report for text or embeddings has zero tokens on a side where the estimate has some. */
   private lacksTokens(reported: UsageVector, outputBytes: number): boolean {
     const { prompt, estimate } = this.input;
     if (prompt === undefined || outputBytes === 0 || this.candidate?.price.isBilledBy(reported)) return false;
@@ -175,8 +173,8 @@ export class RequestReservation {
 
   /**
    * Charges a bill and records it. Resolves with the committed charge: only then may the end of the response be sent.
-   * A claimed idempotency key is completed in the same transaction, with the copy that `storeAnswer` has stored before;
-   * without a copy the key is freed.
+   * The same transaction completes a claimed idempotency key with the copy that `storeAnswer` stored before; without a
+   * copy, it frees the key.
    * @throws GatewayError `service_unavailable` when the charge cannot be committed or the hold has expired.
    */
   settle(
@@ -210,7 +208,7 @@ export class RequestReservation {
     return cost < this.holdMicro ? cost : this.holdMicro;
   }
 
-  /** Warns about a bill that the catalogue's rows do not lead one to expect. */
+  /** Warns about a vendor's bill that differs from the catalogue's price. */
   private noteBill(usage: UsageVector, details: PricedDetails | undefined, billedMicro: Micro): void {
     const listedMicro = this.candidate?.price.costMicro(withoutVendorBill(usage), details) ?? this.holdMicro;
     if (!differsFromList(billedMicro, listedMicro)) return;
@@ -228,8 +226,8 @@ export class RequestReservation {
   }
 
   /**
-   * Releases the hold without a charge: nothing was delivered. Frees the idempotency key, unless `completion` is to be
-   * stored under it. Does nothing after an ending.
+   * Releases the hold without a charge: nothing was delivered. Frees the idempotency key, or stores `completion` under
+   * it. Does nothing once the request is settled or released.
    */
   async release(ending: Ending, completion: IdempotencyCompletion | null = null): Promise<void> {
     if (this.ended) return;
@@ -324,7 +322,7 @@ export class RequestReservation {
 
 /** Added to the total time limit of a request; afterwards its hold expires even if its process is alive. */
 const HOLD_MARGIN_SECONDS = 120;
-/** Time for requests whose connections were closed by a shutdown to hand their charges to billing. */
+/** How long requests whose connections a shutdown has closed may take to hand their charges to billing. */
 const LAST_CHARGES_TIMEOUT_MS = 5_000;
 
 /**

@@ -8,7 +8,7 @@ import type { CallTrace } from '../providers/contract/provider-call';
 import { inputTokensOf, outputTokensOf } from '../providers/contract/usage';
 import type { Candidate, InferenceInput } from './inference.types';
 
-/** A name from outside must not fill a span. */
+/** Limits a model name that a provider sent, so that it cannot fill a span. */
 const MAX_MODEL_LENGTH = 200;
 
 /** The scope of the limit that refused a request. */
@@ -36,7 +36,7 @@ export function holdFacts(holdMicro: Micro): StepFacts<unknown> {
 export class RequestSteps implements CallTrace {
   private attempt: TraceStep | null = null;
   private attemptBeganMs = 0;
-  /** Of the current call, where its provider may have it. */
+  /** For the current call; `undefined` when it must not be sent to its provider. */
   traceparent: string | undefined;
   private readonly names: GenaiNames;
   private answeredAtMs: number | null = null;
@@ -79,7 +79,7 @@ export class RequestSteps implements CallTrace {
     this.traceparent = this.settings.propagateTo.includes(provider.id) ? this.attempt.traceparent : undefined;
   }
 
-  /** Called by the provider's client: an address may differ from that of the provider's other models. */
+  /** Called by the provider's client, because the URL may differ between models of a provider. */
   noteServer(baseUrl: URL): void {
     this.server = baseUrl;
   }

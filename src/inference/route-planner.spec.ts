@@ -100,7 +100,7 @@ describe('conditions of deployments', () => {
     ]);
   });
 
-  it('hold whatever the routing object prefers, and in fallback models', () => {
+  it('apply whatever the routing object prefers, and to fallback models', () => {
     expect(planFor(true, { order: ['chat'], strategy: 'price' })).toBe('responses any');
     expect(plan({ models: ['v/split'], only: ['a', 'chat', 'responses'] }, { traits: { tools: true } })).toBe(
       'a responses',
@@ -224,7 +224,7 @@ describe('health', () => {
   });
 });
 
-it('holds at most the largest amount that an account can have, which ends as insufficient credits', () => {
+it('caps the hold at the largest balance of an account, so that the request ends as insufficient_credits', () => {
   const candidates = [candidate('a', 1, 0), { ...candidate('b', 2, 0), price: { costMicro: () => 2n ** 70n } }];
   expect(worstCaseCost(candidates as unknown as Candidate[], inputOf(null))).toBe(MAX_MICRO);
 });

@@ -118,7 +118,7 @@ export function ruledOutBy({ provider, priceVersion }: Candidate, routing: Routi
   return isCheap ? null : 'max_price';
 }
 
-/** Whether the candidate's deployment serves such requests, in a dialect that its provider has. */
+/** Whether the candidate's deployment serves requests with these traits, in a dialect that its provider supports. */
 export function meetsConditions({ deployment, provider }: Candidate, traits: RequestTraits = {}): boolean {
   const { dialect, when = {} } = deployment;
   if (dialect === RESPONSES_DIALECT && provider.responses === undefined) return false;
@@ -155,7 +155,7 @@ export class RoutePlanner {
   private readonly strategy: Strategy;
   private readonly maxAttempts: number;
   private readonly plainPlans = new WeakMap<readonly Candidate[], readonly Candidate[] | null>();
-  /** For each kind of request. */
+  /** The candidates for each kind of request (`kindOf`). */
   private readonly conditional = new WeakMap<readonly Candidate[], (readonly Candidate[])[]>();
 
   constructor(
@@ -249,7 +249,7 @@ export class RoutePlanner {
   }
 }
 
-/** The same array where all deployments serve such requests. */
+/** The candidates that serve requests with these traits; the same array when all do. */
 function serving(candidates: readonly Candidate[], traits: RequestTraits): readonly Candidate[] {
   const met = candidates.filter((candidate) => meetsConditions(candidate, traits));
   return met.length === candidates.length ? candidates : met;
@@ -294,8 +294,8 @@ export function worstCaseCost(candidates: readonly Candidate[], input: Inference
 }
 
 /**
- * The cost of the estimated usage at a candidate; `null` without a price for it. Where the prompt may be written to the
- * vendor's cache, all of it is priced as such a write.
+ * The cost of the estimated usage at a candidate; `null` without a price for it. When the vendor may cache the prompt,
+ * all of the prompt is priced as a cache write.
  */
 export function estimatedCost(
   { price, quirks }: Pick<Candidate, 'price' | 'quirks'>,

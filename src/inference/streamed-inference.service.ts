@@ -34,7 +34,7 @@ import type {
 import { asGatewayError } from './provider-failure';
 import { endingOf, RequestReservation } from './request-reservation';
 
-/** Silence after which the headers of a stream are sent, once no fallback is left. */
+/** Once no fallback is left, the headers of a stream are sent after this long without output. */
 const HEADERS_AFTER_MS = 10_000;
 
 interface StreamedAnswer<Progress extends Delivered> extends UsageEstimator {
@@ -61,7 +61,7 @@ type Streamed<Progress extends Delivered> = StreamedInference<Progress> | Stream
 
 /** One streamed response in progress. */
 interface ActiveStream {
-  /** Its progress is passed back to it only, so further fields of the progress are irrelevant here. */
+  /** Only the inference itself reads its progress, so this type omits further fields. */
   readonly inference: Streamed<Delivered>;
   readonly reservation: RequestReservation;
   readonly client: TrackedClient;
@@ -203,7 +203,7 @@ export class StreamedInferenceService {
       { contentType, head: whole, tail },
       { 'x-llm-cost-micro': String(headers.costMicro) },
     );
-    // The recorded bytes stay counted until they are stored, which an outage can delay beyond the request.
+    // The recorded bytes count against the budget until stored, which an outage can delay beyond the request.
     return store && ((signal) => store(signal).finally(release));
   }
 

@@ -48,7 +48,7 @@ export function textUsage(inputTokens: number, completionTokens: number): UsageV
   return { ...NO_USAGE, inputText: inputTokens, outputText: completionTokens };
 }
 
-/** An estimate, with the side of the exchange that the provider did report. */
+/** The estimate, with input or output replaced by the usage that the provider did report. */
 export function withReported(estimate: UsageVector, reported: UsageVector | null): UsageVector {
   if (reported === null) return estimate;
   if (inputTokensOf(reported) > 0) return { ...reported, outputText: estimate.outputText };

@@ -29,13 +29,13 @@ export interface UnaryInference<Result extends MeteredResult> extends UsageEstim
   /**
    * Work before the first attempt, under the rate limits and the hold, such as fetching referenced files.
    * @param candidates the candidates to call, in order.
-   * @throws GatewayError then no provider is called and nothing is charged.
+   * @throws GatewayError, after which no provider is called and nothing is charged.
    */
   prepare?(signal: AbortSignal, candidates: readonly Candidate[]): Promise<void>;
   attempt(candidate: Candidate, call: ProviderCall): Promise<Result>;
   /**
    * Work on a response before it is charged, such as storing it.
-   * @throws GatewayError then nothing is charged.
+   * @throws GatewayError, after which nothing is charged.
    */
   deliver?(result: Result): Promise<void>;
   /** Why the model stopped, for traces; absent for formats without it. */
@@ -58,7 +58,7 @@ export class UnaryInferenceService {
     private readonly disconnects: DisconnectTracker,
   ) {}
 
-  /** @throws GatewayError if there is no response. */
+  /** @throws GatewayError when there is no response to send. */
   async execute<Result extends MeteredResult>(inference: UnaryInference<Result>): Promise<Answer> {
     const { input } = inference;
     const reservation = await this.idempotency.admitOrReplay(input);
@@ -97,7 +97,7 @@ export class UnaryInferenceService {
       const bill = reservation.bill(result.usage, result.outputBytes, inference);
       return { bill, rendered: inference.render(result, bill) };
     } catch (error) {
-      // Nothing was delivered, so nothing is charged, also after a disconnect.
+      // Nothing was delivered, so nothing is charged, even after a disconnect.
       if (!isOutcomeUnknown(inference.input, error)) {
         await reservation.release(endingOf(error, client.disconnected));
         throw toClientError(error);
