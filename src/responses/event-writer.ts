@@ -13,7 +13,7 @@ export const EVENT_END = '}\n\n';
 
 /**
  * Writes the numbered events of a response. Events are assembled from JSON text for speed: a stream has an event per
- * token, and its last events repeat all of it.
+ * token, and its last events repeat the whole text.
  */
 export class EventWriter {
   private written = '';
@@ -33,7 +33,7 @@ export class EventWriter {
     return written;
   }
 
-  /** The same, with the last event and its response left open for more fields. */
+  /** Like {@link take}, but leaves the last event and its response open for more fields. */
   takeOpen(): string {
     return this.take().slice(0, -EVENT_END.length);
   }

@@ -5,8 +5,8 @@ export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 export type EndStatus = Exclude<ItemStatus, 'in_progress'>;
 
 /**
- * The items of a response accumulate text in JSON-escaped form: it is used in deltas and again in the complete item,
- * but encoded once.
+ * An item of a response. Items accumulate JSON-escaped text, which is encoded once and used both in deltas and in the
+ * complete item.
  */
 export interface OutputItem {
   readonly id: string;
@@ -34,7 +34,7 @@ export class ContentPart {
 
   /**
    * Adds a source and returns it as JSON.
-   * @param offset of the part in the text of the answer
+   * @param offset where the part starts in the text of the answer
    */
   annotate({ type, url_citation: citation }: UrlCitation, offset: number): string {
     const { start_index: start, end_index: end, url, title } = citation;
@@ -56,7 +56,7 @@ export class MessageItem implements OutputItem {
   ended?: EndStatus;
   private readonly head: string;
 
-  /** @param phase what the vendor calls the step of the answer */
+  /** @param phase the vendor's name for this step of the answer */
   constructor(
     responseKey: string,
     readonly index: number,

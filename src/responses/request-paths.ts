@@ -56,7 +56,7 @@ export class RequestPaths {
     return new GatewayError(error.code, message, { param, retryAfterSeconds, details, cause });
   }
 
-  /** Lists the types of a part by their names in this format, where the message has those of chat. */
+  /** Replaces the part types of chat in the message with this format's names. */
   private listOwnTypes(path: string, message: string): string {
     const [, item, field] = PART_TYPE.exec(path) ?? [];
     if (item === undefined) return message;
@@ -97,7 +97,7 @@ export class RequestPaths {
     return path + this.inItem(path, below);
   }
 
-  /** Path within an item: a result is in `output`, and parts are flatter than those of chat. */
+  /** Maps a path within an item: results are in `output`, and parts are less nested than in chat. */
   private inItem(path: string, below: string): string {
     const item = this.itemAt(path);
     const isOutput = isCallOutput(item?.['type']);

@@ -130,7 +130,7 @@ function read(text: string): Event[] {
 
 const filled = ({ head, tail }: PricedText): string => `${head}7${tail}`;
 
-/** All events of a response to these chat events, each of which arrives alone. */
+/** All events of a response to these chat events, which arrive one by one. */
 function play(chat: readonly ChatEvent[], finishReason: string | null = 'stop'): Event[] {
   const events = newEvents();
   const written = [START, ...chat].map((event) => events.translate([event], 'mock/chat-1')).join('');
@@ -297,7 +297,7 @@ describe('sources of the answer', () => {
     expect(annotationsOf(events)).toEqual([[], [annotation(0, 3)]]);
   });
 
-  it('wait for the text if they come before it', () => {
+  it('wait for the text when they arrive before it', () => {
     expect(annotationsOf(play([source(0, 2), text('Hi')]))).toEqual([[annotation(0, 2)]]);
   });
 

@@ -16,7 +16,7 @@ import { EVENT_END, EventWriter } from './event-writer';
 import { type ResponseObject, type ResponseState, withUsage } from './response-object';
 import { endedItems, endedStatus, incompleteReasonOf } from './response-output';
 
-/** The end of a stream, as needed for its last events. */
+/** The facts about an ended stream that its last events contain. */
 export interface StreamEnd {
   readonly model: string;
   readonly finishReason: string | null;
@@ -29,8 +29,8 @@ export interface StreamEnd {
  * Translates a chat stream to the events of one response. Every item and part is added, grows, and is done, in this
  * order; sequence numbers have no gaps.
  *
- * Unless the upstream says where items end, a message is done when the model starts to call tools, and calls stay open
- * until the end: upstreams may interleave them.
+ * Unless the upstream marks the end of items, a message is done when the model starts to call tools, and calls stay
+ * open until the end, because upstreams may interleave them.
  */
 export class ResponseEvents {
   private readonly events = new EventWriter(0);
@@ -48,7 +48,7 @@ export class ResponseEvents {
 
   constructor(private readonly response: ResponseObject) {}
 
-  /** The events of the response for those of the chat; the first ones announce the response. */
+  /** Translates events of the chat to events of the response; the first call also announces the response. */
   translate(events: readonly ChatEvent[], model: string): string {
     if (this.model === null) this.announce(model, this.events);
     this.model ??= model;
@@ -61,7 +61,7 @@ export class ResponseEvents {
     return this.items;
   }
 
-  /** The final events, around the cost. Does not change the state, because settlement can still fail. */
+  /** The final events, with a gap for the cost. Leaves the state unchanged, because settlement can still fail. */
   complete({ model, finishReason, endedAt, bill }: StreamEnd): PricedText {
     const events = this.events.fork();
     const items = [...this.items];
@@ -140,7 +140,7 @@ export class ResponseEvents {
     this.events.delta(this.message ?? this.openMessage(), part, json);
   }
 
-  /** A source of a part that is done, which can no longer change, is left out. */
+  /** Drops a source whose part is done, because the part can no longer change. */
   private cite(source: UrlCitation): void {
     const { message, part, partOffset } = this;
     if (this.textLength === 0 && part === null) {

@@ -105,7 +105,7 @@ describe('a non-streamed response', () => {
     ]);
   });
 
-  it('contains the items of an upstream that has items, in their order', () => {
+  it('contains the output items of an upstream that returns items, in order', () => {
     const items: ChatEvent[] = [
       { type: 'tool_call', index: 0, id: 'a', kind: 'function', name: 'f' },
       { type: 'tool_input', index: 0, text: '{}' },

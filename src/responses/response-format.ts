@@ -26,8 +26,8 @@ interface Direct {
 }
 
 /**
- * A chat model's reply as one response: JSON or events. A deployment that speaks the Responses API gets the
- * conversation as sent, and its items come back as they are, except for ids; any other deployment gets a chat.
+ * Renders a chat model's reply as a response: JSON or events. A deployment that speaks the Responses API gets the
+ * conversation as sent, and its items are returned unchanged, except for ids; any other deployment gets a chat.
  */
 export class ResponseFormat implements ChatFormat {
   private readonly response: ResponseObject;
@@ -83,7 +83,7 @@ export class ResponseFormat implements ChatFormat {
     return this.events.fail(error, requestId);
   }
 
-  /** `null`: the candidate gets a chat, which has the images that were fetched for it. */
+  /** `null`: the candidate gets the translated chat, which contains the images fetched for it. */
   private directTo(candidate: Candidate): Direct | null {
     const responses = responsesOf(candidate);
     if (responses === null) return null;

@@ -42,7 +42,7 @@ export class ResponseObject {
   jsonBeforeUsage({ status, model, output, completedAt, incompleteReason, failure }: ResponseState): string {
     const details = incompleteReason === undefined ? 'null' : `{"reason":"${incompleteReason}"}`;
     const error = failure === undefined ? 'null' : JSON.stringify({ code: FAILURE_CODE, message: failure });
-    // Serialized up to three times rather than kept: instructions and tools can be long, and streams slow.
+    // Serialized up to three times instead of cached: instructions and tools can be long, and streams can last long.
     const settings = JSON.stringify(settingsOf(this.body)).slice(1, -1);
     return (
       `${this.head},"completed_at":${completedAt ?? 'null'},"status":"${status}","error":${error}` +
@@ -98,7 +98,7 @@ function toTool(tool: ResponseToolDto): object {
   return { type, name, description, parameters, strict };
 }
 
-/** A response with usage, around the cost, its last field. `ending` closes the enclosing event. */
+/** Adds usage, with a gap for the cost as its last field. `ending` closes the enclosing event. */
 export function withUsage(jsonBeforeUsage: string, { usage, usageEstimated }: Bill, ending: string): PricedText {
   const input = inputTokensOf(usage);
   const output = outputTokensOf(usage);

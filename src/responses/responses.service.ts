@@ -50,7 +50,7 @@ export class ResponsesService {
   }
 }
 
-/** A stream calls its provider while it is sent, so its refusals come then. */
+/** Translates paths in errors of a stream, which calls its provider only while it is sent. */
 function withPaths({ produce, billed, failureEvents }: EventStream, paths: RequestPaths): EventStream {
   return new EventStream(
     (output) =>

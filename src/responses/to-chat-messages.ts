@@ -174,11 +174,11 @@ function toContent(content: unknown): unknown {
 function asText(parts: readonly unknown[]): unknown {
   const [first] = parts;
   if (parts.length > 1 || !isPart(first) || first['type'] !== 'text') return parts;
-  // Anything but a string stays a part, whose validation names it.
+  // Anything but a string stays a part, so that validation reports it.
   return typeof first['text'] === 'string' ? first['text'] : parts;
 }
 
-/** Leaves chat parts, which are also accepted, and unknown parts, which chat validation rejects, unchanged. */
+/** Chat parts stay unchanged, because they are accepted too; so do unknown parts, which chat validation rejects. */
 function toChatPart(part: Part): Part {
   switch (part['type']) {
     case 'input_text':

@@ -16,7 +16,7 @@ export interface TranslatedRequest {
 const findIssues = compileValidator(ChatCompletionRequestDto);
 
 /**
- * Translates a request to a chat completion. The result is validated with the chat rules, so that they exist only once.
+ * Translates a request to a chat completion. The result is validated with the chat rules, which have no second copy.
  * @throws GatewayError `validation_failed`, with paths of this request.
  */
 export function toChatRequest(body: ResponseRequestDto): TranslatedRequest {

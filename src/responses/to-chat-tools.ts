@@ -10,7 +10,7 @@ export function clientToolsOf(tools: readonly ResponseToolDto[] | null | undefin
   return tools?.filter((tool) => !isIgnored(tool)) ?? [];
 }
 
-/** Whether a tool has an unsupported type. Values that are not tools are rejected later rather than ignored. */
+/** Whether a tool has an unsupported type. Values that are not tools are not ignored but rejected later. */
 export function isIgnored(tool: unknown): boolean {
   return isObject(tool) && !CLIENT_TYPES.has(tool['type']);
 }

@@ -21,11 +21,11 @@ const ROLES: ReadonlySet<unknown> = new Set(['user', 'system', 'developer', 'ass
 /**
  * The conversation of a valid request as input items of an upstream that speaks the Responses API. Only fields that the
  * API document lists are copied: others could refer to data in the operator's account.
- * @returns `null` when a message or part is in the format of chat, and so has to be translated
+ * @returns `null` when a message or part is in chat format and needs translation
  */
 export function toInputItems({ instructions, input }: ResponseRequestDto): readonly InputItem[] | null {
   const items: InputItem[] = [];
-  // Not the upstream's own field, so that they count as input, where JSON mode requires the word "json".
+  // Sent as a message instead of `instructions`: JSON mode requires the word "json" in the input.
   if (instructions) items.push({ type: 'message', role: 'system', content: instructions });
   if (typeof input === 'string') return [...items, { type: 'message', role: 'user', content: input }];
   for (const given of input) {
@@ -69,7 +69,7 @@ function toMessage(message: Fields): InputItem | null {
   return { type: 'message', role, content, ...(typeof phase === 'string' && { phase }) };
 }
 
-/** `null` unless it is text, or all parts are of these kinds. */
+/** Returns `null` unless the content is a string or all parts are of these kinds. */
 function toContent(content: unknown, kinds: typeof INPUT_PARTS): string | readonly Fields[] | null {
   if (!Array.isArray(content)) return typeof content === 'string' ? content : null;
   const parts: Fields[] = [];

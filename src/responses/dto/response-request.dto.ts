@@ -25,8 +25,8 @@ import { IsStringRecord } from '../../core/validation/records';
 import { RoutingDto } from '../../models/routing/routing.dto';
 
 /**
- * Fields of the items of `input`. Required fields depend on the type and are checked in translation: items of unknown
- * types must pass with any content.
+ * Fields of the items of `input`. Required fields depend on the type and are checked during translation, because items
+ * of unknown types are accepted with any content.
  */
 export class ResponseInputItemDto {
   @IsOptional()
