@@ -13,7 +13,7 @@ import type { MadeImage } from './image-maker';
 /** Cool-down after a storage failure. */
 const COOL_DOWN_MS = 5_000;
 
-/** The owner of stored images. */
+/** The organization and request that own stored images. */
 export interface ImageOwner {
   readonly organizationId: string;
   /** Id of the request. */
@@ -48,7 +48,7 @@ export class ImageDelivery {
   }
 
   /**
-   * Refuses requests whose images could probably not be stored and would have to be generated again.
+   * Refuses requests whose images probably could not be stored, so that they are not generated in vain.
    * @throws GatewayError `service_unavailable` during the cool-down after a failure
    */
   assertStorable(): void {

@@ -17,7 +17,7 @@ import { ImageMaker, type MadeImages } from './image-maker';
 Logger.overrideLogger(false);
 
 const PNG = Buffer.from('89504e470d0a1a0a00', 'hex');
-/** Of the width in a PNG file; the height follows. */
+/** Offset of the width in a PNG file; the height follows. */
 const WIDTH_OFFSET = 16;
 /** A PNG of 16 megapixels that compresses badly: two of three bytes remain. */
 const BYTES_OF_4K = 32 * 1_048_576;
@@ -140,7 +140,7 @@ describe('ImageMaker images', () => {
     expect(outputBytes).toBe(PNG.length);
   });
 
-  it('fetches an image of 4K', async () => {
+  it('fetches a 4K image of 32 MiB', async () => {
     const { outputBytes } = await make({ results: [{ images: [at('https://vendor.example/4k.png')], usage: null }] });
     expect(outputBytes).toBe(PNG.length + BYTES_OF_4K);
   });

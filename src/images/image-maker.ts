@@ -16,7 +16,7 @@ import { callsFor } from './image-order';
 
 const logger = new Logger('ImageMaker');
 
-/** Twice the usual PNG of 4K, the largest that models make: its 16 megapixels are 48 MiB uncompressed. */
+/** Twice a typical 4K PNG, the largest that models make: 16 megapixels are 48 MiB uncompressed. */
 const FETCH_LIMITS = { maxBytes: 48 * 1_048_576, timeoutMs: 60_000 };
 
 /** Types that every client can display; other images are dropped. */
@@ -136,7 +136,7 @@ function assertChoices(request: ImageRequest, { quirks, deployment: { mapping } 
   if (inputFidelity !== null) throw unsupported('input_fidelity');
 }
 
-/** Distributes the images over the calls as evenly as possible. */
+/** Distributes the images evenly over the calls. */
 function distribute(count: number, calls: number): number[] {
   return Array.from({ length: calls }, (_, index) => Math.floor((count + index) / calls));
 }
@@ -153,6 +153,6 @@ function joinUsage(
     if (price.isByTokens && !isBilled && (usage === null || tokensOf(usage) === 0)) return null;
     if (usage !== null) sum = addUsage(sum, usage);
   }
-  // The bills of some calls only would be too low for all of them.
+  // A sum of the bills of only some calls would be too low.
   return { ...(isBilled ? sum : withoutVendorBill(sum)), images };
 }

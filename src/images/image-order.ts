@@ -22,7 +22,7 @@ export interface ImageOrder extends ImageOptions {
 /** The input images of an order. */
 export type OrderImages = Pick<ImageOrder, 'sources' | 'sourceField' | 'mask'>;
 
-/** Percent, at every provider that has the option; PNG images have no other. */
+/** Percent, the default of every provider with this option; PNG images have no other value. */
 const DEFAULT_COMPRESSION = 100;
 
 /** Official clients send `auto` for the model's default; not every vendor accepts it. */
@@ -69,7 +69,7 @@ export function isSupported(order: ImageOrder, model: CatalogModel): boolean {
   return findMismatch(order, model) === null;
 }
 
-/** A list that is missing in the catalogue is unknown and allows every value. */
+/** A list that the catalogue lacks is unknown, so it allows every value. */
 function findMismatch(order: ImageOrder, model: CatalogModel): Mismatch | null {
   const { media } = model;
   return (
@@ -100,7 +100,7 @@ function transparentJpeg({ format, background }: ImageOrder): Mismatch | null {
   return { param: 'background', message: 'JPEG images cannot have a transparent background.' };
 }
 
-/** The models that compress images make PNG images by default. */
+/** Models that support compression make PNG images by default. */
 function compressedPng({ format, compression }: ImageOrder): Mismatch | null {
   if (compression === null || format === 'jpeg' || format === 'webp') return null;
   const message = 'Only images with the output_format jpeg or webp can be compressed.';
@@ -162,7 +162,7 @@ const TOKENS_PER_SQUARE: Readonly<Record<string, number>> = { low: 272, medium: 
 const SQUARE_PIXELS = 1_024 * 1_024;
 /** The largest common size, for requests without one. */
 const DEFAULT_PIXELS = 1_536 * 1_024;
-/** Most tokens that these models count for an input image. */
+/** The most tokens that these models count for an input image. */
 const TOKENS_PER_SOURCE = 6_240;
 
 /**

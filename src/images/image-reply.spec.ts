@@ -22,7 +22,7 @@ const toItem = (each: Image): ReplyItem =>
   'url' in each ? each : { ...each, bytes: Buffer.from(each.bytes), base64: [Buffer.from(base64(each.bytes))] };
 const bill: Bill = { costMicro: 7n, usage: { ...NO_USAGE, images: 3 }, usageEstimated: false };
 
-/** The size is part of the response if all images have it. */
+/** The response has a size if all images have the same size. */
 function sizeOf(images: readonly Image[]): { readonly size?: string } {
   const [size = null, ...others] = new Set(images.map((each) => each.size));
   return size === null || others.length > 0 ? {} : { size };

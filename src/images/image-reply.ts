@@ -18,7 +18,7 @@ interface InlineImage {
   readonly base64: readonly Buffer[];
 }
 
-/** Renders the image response around its cost. Embedded images come in pieces. */
+/** Renders the image response with a gap for its cost. Embedded images come in pieces. */
 export function renderImages(items: readonly ReplyItem[], createdSeconds: number, { usage }: Bill): RenderedAnswer {
   const data = items.map(renderItem).join(',');
   const size = commonSizeOf(items);
@@ -31,7 +31,7 @@ export function renderImages(items: readonly ReplyItem[], createdSeconds: number
   return { ...answer, head: fillGaps(text, base64), keptHead: packReply(text, bytes) };
 }
 
-/** Returns `null` if the images differ, or one of them is unknown. */
+/** Returns `null` if the sizes differ or one of them is unknown. */
 function commonSizeOf([first, ...rest]: readonly ReplyItem[]): string | null {
   return first !== undefined && rest.every(({ size }) => size === first.size) ? first.size : null;
 }
@@ -85,7 +85,7 @@ function lengthOf({ length }: Buffer): Buffer {
   return bytes;
 }
 
-/** Encoded per event-loop tick: a millisecond of work. A multiple of three, so that pieces need no padding. */
+/** A millisecond of work. A multiple of three, so that pieces need no padding. */
 const BYTES_PER_TICK = 768 * 1_024;
 
 /** Encodes bytes as base64 in consecutive pieces, and yields to the event loop in between: images may be megabytes. */

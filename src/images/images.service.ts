@@ -49,7 +49,7 @@ export interface ImageParts {
 /** One image request after the hold: fetches inputs, generates and stores images, renders the response. */
 class ImageInference implements UnaryInference<MadeImages> {
   private shown: readonly ImageFile[] = [];
-  /** The mask for deployments that do not read transparency, or why there is none, by the color of its area to edit. */
+  /** Masks for deployments that do not read transparency, or the errors of their conversion, by the color to edit. */
   private readonly convertedMasks = new Map<MaskColor, ImageFile | GatewayError>();
   private items: readonly ReplyItem[] = [];
   private createdSeconds = 0;
@@ -112,7 +112,7 @@ class ImageInference implements UnaryInference<MadeImages> {
     );
   }
 
-  /** A mask that only a fallback cannot use is refused when the fallback is called. */
+  /** Throws only for the first candidate; a mask that a fallback cannot use fails when the fallback is called. */
   private async convertMask(mask: ImageFile, candidates: readonly Candidate[]): Promise<void> {
     const { organizationId } = this.input.principal;
     for (const [index, { quirks }] of candidates.entries()) {
@@ -262,7 +262,7 @@ export class ImagesService {
   }
 }
 
-/** The memory that base64 takes. */
+/** The length of these bytes as base64. */
 function base64Bytes(bytes: number): number {
   return Math.ceil((4 / 3) * bytes);
 }

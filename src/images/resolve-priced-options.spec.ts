@@ -47,7 +47,7 @@ describe('resolvePricedOptions', () => {
     expect(resolve(order, rows)).toEqual(expected);
   });
 
-  it('keeps options open for a model that lists no values', () => {
+  it('leaves options unset for a model that lists no values', () => {
     const model = { media: null } as CatalogModel;
     expect(resolve({}, [{ size: '1x1' }], model)).toEqual({ size: null, quality: null });
   });
