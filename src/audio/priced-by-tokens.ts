@@ -15,9 +15,9 @@ export function haveSomePrice(models: readonly CatalogModel[], matches: (price: 
 }
 
 /**
- * The billable usage: the known seconds or characters, where tokens are charged the reported tokens, and the vendor's
- * bill. Fewer characters are charged if the provider reports fewer. `null` when the provider reported no tokens or
- * zero, and no bill that the price charges.
+ * The billable usage: the known seconds or characters, the reported tokens where the price charges tokens, and the
+ * vendor's bill. Fewer characters are charged if the provider reports fewer. `null` when the price charges tokens, but
+ * the provider reported neither tokens nor a bill that the price charges.
  */
 export function paidUsage(reported: UsageVector | null, known: UsageVector, price: CompiledPrice): UsageVector | null {
   if (!price.isByTokens)
@@ -26,7 +26,7 @@ export function paidUsage(reported: UsageVector | null, known: UsageVector, pric
   return { ...reported, seconds: known.seconds, characters: known.characters };
 }
 
-/** More than the text has are not charged: the hold is for those of the text. */
+/** Never charges more characters than the text has, because the hold covers only those. */
 function fewerCharacters(reported: UsageVector, known: UsageVector): UsageVector {
   if (reported.characters === 0 || reported.characters >= known.characters) return known;
   return { ...known, characters: reported.characters };

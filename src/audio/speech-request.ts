@@ -57,7 +57,7 @@ function findMismatch({ id, media, features }: CatalogModel, request: SpeechRequ
 
 /** Output tokens of token-priced models: 1,250 a minute. */
 const TOKENS_PER_SECOND = 1_250 / 60;
-/** Alphabetic characters, and Chinese, Japanese or Korean ones, which are a syllable or a word each. */
+/** Per alphabetic character, and per Chinese, Japanese or Korean one, which is a syllable or a word. */
 const ALPHABETIC_SECONDS = 1 / 14;
 const SYLLABIC_SECONDS = 1 / 4.5;
 const FIRST_SYLLABIC = 0x2e80;
@@ -67,7 +67,7 @@ export function characterUsage({ input }: SpeechRequest): UsageVector {
   return { ...NO_USAGE, characters: countCodePoints(input) };
 }
 
-/** The same with estimated tokens: input text, and audio by the time that it takes to say the text. */
+/** Usage in characters and estimated tokens: the input text, and audio by the time it takes to speak the text. */
 export function estimateSpeech(request: SpeechRequest, tokensPerByte: number): UsageVector {
   const { input, instructions, speed } = request;
   const textBytes = Buffer.byteLength(input) + Buffer.byteLength(instructions ?? '');
@@ -87,12 +87,12 @@ function secondsToSay(text: string): number {
   return seconds;
 }
 
-/** Two of its own characters to MiniMax: https://platform.minimax.io/docs/guides/pricing-paygo */
+/** MiniMax bills each as two characters: https://platform.minimax.io/docs/guides/pricing-paygo */
 const CHINESE = /\p{Script=Han}/gu;
 
 /**
- * Characters for the hold, which is the most that a vendor's bill may cost: where one of these models is charged by
- * the vendor's own characters, those that may count twice do.
+ * Characters for the hold, which caps what a vendor's bill may cost. Where one of these models is charged by the
+ * vendor's own character count, characters that the vendor may count twice count twice.
  */
 export function estimateCharacters({ input }: SpeechRequest, models: readonly CatalogModel[]): number {
   const isBilled = haveSomePrice(models, ({ unit }) => unit !== undefined);

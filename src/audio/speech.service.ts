@@ -15,7 +15,7 @@ import { mayCountTokens } from './priced-by-tokens';
 import { assertCanSpeak, canSpeak, characterUsage, estimateCharacters, estimateSpeech } from './speech-request';
 import { SPEECH_CONTENT_TYPES, speechDoneEvent, SpokenAudio, SpokenEvents } from './spoken-audio';
 
-/** As much as of speech that arrives as a stream. */
+/** The same limit as for speech that arrives as a stream. */
 const MAX_FILE_BYTES = 128 * 1024 * 1024;
 
 /**
@@ -48,7 +48,7 @@ export class SpeechService {
       : this.inference.execute({ ...speech, contentType: SPEECH_CONTENT_TYPES[request.format] });
   }
 
-  /** For vendors that answer with the address of a recording. */
+  /** Lets the provider fetch a recording, for vendors that return a URL instead of audio. */
   private withFiles(call: ProviderCall): ProviderCall {
     const limits = { maxBytes: MAX_FILE_BYTES, timeoutMs: call.deadlines.totalMs };
     return {

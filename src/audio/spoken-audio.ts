@@ -47,7 +47,7 @@ export class SpokenEvents extends SpokenAudio {
   }
 }
 
-/** The final event, around its cost. */
+/** The final event, with a gap for its cost. */
 export function speechDoneEvent({ usage, usageEstimated }: Bill): PricedText {
   const [input_tokens, output_tokens] = [inputTokensOf(usage), outputTokensOf(usage)];
   const counts = {

@@ -18,7 +18,7 @@ export function toSrt(segments: readonly TimedText[]): string {
     .join('');
 }
 
-/** WebVTT, in which some characters are markup. */
+/** WebVTT, where some characters are markup and must be escaped. */
 export function toVtt(segments: readonly TimedText[]): string {
   const cues = cuesOf(segments).map(({ startMs, endMs, lines }) => {
     const text = lines.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

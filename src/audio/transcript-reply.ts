@@ -4,7 +4,7 @@ import type { TranscriptionFormat } from './dto/transcription-fields.dto';
 import { toSrt, toVtt } from './subtitles';
 import { usageText } from './transcription-request';
 
-/** A transcript with data known to the gateway. */
+/** A transcript with the facts that the gateway adds. */
 export interface MeasuredTranscript {
   readonly transcript: Transcript;
   /** Measured from the file. */
@@ -38,7 +38,7 @@ export function renderTranscript(
   }
 }
 
-/** The final event, around its cost. */
+/** The final event, with a gap for its cost. */
 export function transcriptDoneEvent(text: string, bill: Bill, tokensCount: boolean): PricedText {
   const { head, tail } = withUsage({ type: 'transcript.text.done', text }, bill, tokensCount);
   return { head: `data: ${head}`, tail: `${tail}\n\n` };

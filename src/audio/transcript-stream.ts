@@ -29,7 +29,7 @@ export async function openTranscript(
   return new CompleteTranscript(await provider.transcribe(request, call));
 }
 
-/** Metered by seconds, measured until the provider reports its own, or by reported tokens. */
+/** Metered by the reported tokens where the price charges tokens, else by seconds (`chargedSeconds`). */
 export class MeteredTranscript implements OpenedStream<TranscriptProgress> {
   constructor(
     private readonly stream: TranscriptStream,

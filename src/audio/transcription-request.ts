@@ -63,7 +63,7 @@ export function isStreamed(
   throw new GatewayError('validation_failed', message, { param: 'response_format' });
 }
 
-/** Above the vendors' tokens per second of audio, and per second of speech. */
+/** Upper estimates over all vendors: input tokens per second of audio, and output tokens per second of speech. */
 const INPUT_TOKENS_PER_SECOND = 32;
 const OUTPUT_TOKENS_PER_SECOND = 8;
 
@@ -74,9 +74,9 @@ const [MIN_PLAUSIBLE_FACTOR, MAX_PLAUSIBLE_FACTOR] = [0.1, 100];
 const MAX_SECONDS = 86_400;
 
 /**
- * The seconds to charge: the measured duration, unless the provider reports another plausible one, which it charges the
- * operator.
- * @param measuredSeconds of the file that was sent to the provider.
+ * The seconds to charge: the measured duration, unless the provider reports a different plausible one, for which it
+ * charges the operator.
+ * @param measuredSeconds duration of the file sent to the provider.
  */
 export function chargedSeconds(measuredSeconds: number, reportedSeconds: number | null): number {
   if (reportedSeconds === null || Math.abs(reportedSeconds - measuredSeconds) < ROUNDING_SECONDS)
@@ -92,7 +92,7 @@ export function secondsUsage(seconds: number): UsageVector {
   return { ...NO_USAGE, seconds };
 }
 
-/** The same with estimated tokens. */
+/** Usage in seconds and estimated tokens. */
 export function estimateTranscription(ofSeconds: UsageVector, prompt: string, tokensPerByte: number): UsageVector {
   return {
     ...ofSeconds,
@@ -102,7 +102,7 @@ export function estimateTranscription(ofSeconds: UsageVector, prompt: string, to
   };
 }
 
-/** The `usage` of a response in its billing unit, around its cost, which is the last field. */
+/** The `usage` of a response in its billing unit, with a gap for the cost as its last field. */
 export function usageText({ usage, usageEstimated }: Bill, tokensCount: boolean): PricedText {
   const counts = tokensCount ? tokenCounts(usage) : { type: 'duration', seconds: usage.seconds };
   const json = JSON.stringify({ ...counts, ...(usageEstimated && { x_llm_usage_estimated: true }) });

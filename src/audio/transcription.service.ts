@@ -41,7 +41,7 @@ interface Order {
 
 /**
  * `POST /v1/audio/transcriptions` on top of the shared inference use cases. The duration is measured before the hold,
- * and the provider gets exactly the measured bytes. Another plausible duration reported by the provider takes
+ * and the provider gets exactly the measured bytes. A different plausible duration that the provider reports takes
  * precedence.
  */
 @Injectable()
