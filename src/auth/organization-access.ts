@@ -6,8 +6,8 @@ import { OrganizationMemberEntity } from '../core/database/entities/organization
 import { OrganizationEntity } from '../core/database/entities/organization.entity';
 
 /**
- * The organization with its row locked: serializes the operations that count keys, owners or invitations. Reservations,
- * logins and reads do not take this lock.
+ * Locks the row of an organization and returns it: serializes operations that count keys, owners or invitations.
+ * Reservations, logins and reads do not take this lock.
  * @throws GatewayError `not_found`.
  */
 export async function lockOrganization(manager: EntityManager, organizationId: string): Promise<OrganizationEntity> {

@@ -10,7 +10,7 @@ export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];
 
 export type ApiKeyRecord = ReturnType<typeof toApiKeyRecord>;
 
-/** A key as commands and the dashboard show it: all fields except the secret and its digest. */
+/** A key as commands and the dashboard show it: without its secret and digest. */
 export function toApiKeyRecord(apiKey: ApiKeyEntity, nowMs: number) {
   return {
     id: apiKey.id,

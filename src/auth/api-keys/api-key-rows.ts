@@ -11,7 +11,7 @@ export type ApiKeyIdentity = Pick<
 >;
 
 /**
- * The key with its row locked. @param organizationId `null`: of any organization.
+ * Locks the row of a key and returns the key. @param organizationId `null`: any organization.
  * @throws GatewayError `not_found`.
  */
 export async function lockApiKey(
@@ -55,8 +55,8 @@ export async function updateApiKey(
 }
 
 /**
- * Revokes a key immediately, or after `graceSeconds` when another key replaces it. An immediate revocation uses the
- * slower clock of the database and the process (`now`), so that neither still accepts the key.
+ * Revokes a key immediately, or after `graceSeconds` when another key replaces it. An immediate revocation takes the
+ * earlier time of the database and of the process (`now`), so that neither still accepts the key.
  */
 export async function endApiKey(
   manager: EntityManager,

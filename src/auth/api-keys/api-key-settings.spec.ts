@@ -3,7 +3,7 @@ import { parseApiKeySettings, type ApiKeySettingsInput } from './api-key-setting
 const NOW_MS = Date.UTC(2030, 0, 1);
 
 describe('API key settings', () => {
-  it('default to no rules', () => {
+  it('default to no restrictions', () => {
     expect(parseApiKeySettings({}, NOW_MS)).toEqual({
       name: 'default',
       expiresAt: null,
@@ -19,7 +19,7 @@ describe('API key settings', () => {
     });
   });
 
-  it('are normalized: trims names, canonicalizes ranges, removes duplicates', () => {
+  it('trim names, canonicalize CIDR ranges and drop duplicates', () => {
     expect(
       parseApiKeySettings(
         { name: ' ci ', allowedIps: ['10.0.0.1/8', '10.0.0.0/8', '::1'], allowedModels: ['a/*', 'a/*', 'a/B:c@1+2'] },
@@ -54,7 +54,7 @@ describe('API key settings', () => {
     );
   });
 
-  it.each([0, 2 ** 31])('names both bounds of a limit that it refuses: %d', (requestsPerSecond) => {
+  it.each([0, 2 ** 31])('name both bounds of a limit when they refuse %d', (requestsPerSecond) => {
     expect(() => parseApiKeySettings({ requestsPerSecond }, NOW_MS)).toThrow('from 1 to 2147483647');
   });
 });

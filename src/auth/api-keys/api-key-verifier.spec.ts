@@ -244,7 +244,7 @@ describe('ApiKeyVerifier', () => {
         const { verifier, key, read } = setup();
         read.mockReturnValue(new Promise(() => undefined));
         const answer = Promise.resolve(verifier.authenticate(`Bearer ${key}`)).catch((error: unknown) => error);
-        // Without a turn of the event loop, in which other files of the worker may set timers that would count.
+        // Synchronous: during an event loop iteration, other specs of this worker may set timers that would count.
         jest.advanceTimersByTime(2_499);
         await expect(answer).resolves.toMatchObject({ code: 'service_unavailable', status: 503 });
         expect(jest.getTimerCount()).toBe(0);

@@ -14,8 +14,8 @@ const MAX_KEY_LENGTH = 256;
 type KeyStore = Pick<ApiKeyRepository, 'findByKey'>;
 
 /**
- * Authenticates a caller by the `Authorization` header alone. Verdicts are not cached: every request is judged by the
- * cached record of its key.
+ * Authenticates a caller by the `Authorization` header alone. Caches the records of keys, not verdicts: every request
+ * is checked against the record of its key.
  */
 @Injectable()
 export class ApiKeyVerifier {
@@ -89,7 +89,7 @@ interface CacheEntry {
   readonly readAtMs: number;
 }
 
-/** How long a revocation may go unnoticed when its message was lost. */
+/** How long a revoked key may still be accepted when the invalidation message was lost. */
 const LIFETIME_MS = 5_000;
 /** A key in steady use is read again in the background from this age on, so that its requests never wait. */
 const REFRESH_AFTER_MS = 4_000;
@@ -117,14 +117,14 @@ class ApiKeyCache {
   constructor(
     private readonly keys: KeyStore,
     private readonly clock: Clock,
-    /** Whether a key is worth a query. */
+    /** Whether the text may be a key, so that a query is worthwhile. */
     private readonly isPlausible: (key: string) => boolean,
   ) {}
 
   /**
    * The key's record, or `null` when the key does not exist; a promise only when the database must be queried.
-   * @throws GatewayError `invalid_api_key` when it is not plausible; `service_unavailable` (thrown or rejected) when
-   *   the database fails or times out.
+   * @throws GatewayError `invalid_api_key` when the text cannot be a key; `service_unavailable` (thrown or rejected)
+   *   when the database fails or times out.
    */
   find(key: string): StoredApiKey | null | Promise<StoredApiKey | null> {
     const id = hash('sha256', key, 'base64url');

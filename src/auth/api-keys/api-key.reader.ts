@@ -11,7 +11,7 @@ import { keyNotFound } from './api-key-rows';
 /** The budget use of a key in the windows of the database's clock (UTC), as reservations count it. */
 export interface ApiKeyUse {
   readonly daySpentMicro: Micro;
-  /** Held for requests in flight. */
+  /** The amount held for requests in flight. */
   readonly dayHeldMicro: Micro;
   readonly monthSpentMicro: Micro;
   readonly monthHeldMicro: Micro;
@@ -29,7 +29,7 @@ export interface ApiKeyCreator {
 export interface ApiKeyInUse {
   readonly record: ApiKeyRecord;
   readonly use: ApiKeyUse;
-  /** `null`: a command of the operator. */
+  /** `null`: created by an operator command. */
   readonly creator: ApiKeyCreator | null;
 }
 
@@ -46,7 +46,7 @@ interface UseRow {
   readonly last_used_on: string | null;
 }
 
-/** Each subquery probes the primary key, the last one from its end. An admitted request creates the window. */
+/** Each subquery probes the primary key, the last one from its end. Admitted requests create the budget windows. */
 const FIND_USE = `
   SELECT k.id, k.created_by, u.email AS creator_email,
          COALESCE(day.spent_micro, 0)::text AS day_spent, COALESCE(day.reserved_micro, 0)::text AS day_held,

@@ -16,7 +16,7 @@ export interface StoredApiKey {
   readonly revokedAtMs: number | null;
   readonly expiresAtMs: number | null;
   readonly organizationActive: boolean;
-  /** Ends with a session or a membership, whose changes invalidate no cache: every request reads it again. */
+  /** The key ends with a session or membership. Their changes invalidate no cache, so every request reads it again. */
   readonly dependsOnSession: boolean;
   /** `null` allows every address. */
   readonly allowedIps: AllowedIps | null;
@@ -59,14 +59,14 @@ const columns = (expiresAt: string): string => `
          o.concurrency AS organization_concurrency
     FROM api_key k
     JOIN organization o ON o.id = k.organization_id`;
-/** A key of the playground works while its session exists and its user is an active developer of the organization. */
+/** A playground key works while its session exists and its user is an active developer of the organization. */
 const FIND_BY_DIGEST = `${columns('k.expires_at')} WHERE k.digest = $1
    UNION ALL ${columns('s.expires_at')}
     JOIN playground_secret s ON s.api_key_id = k.id
     JOIN organization_member m ON m.organization_id = k.organization_id AND m.user_id = k.playground_user_id
          AND m.role = ANY ($2)
    WHERE s.digest = $1`;
-/** Of the organization's members: a user without access to keys sees none. */
+/** Joins the membership: a user whose role has no access to keys finds none. */
 const FIND_FOR_MEMBER = `${columns('k.expires_at')}
     JOIN organization_member m ON m.organization_id = k.organization_id AND m.user_id = $2 AND m.role = ANY ($3)
    WHERE k.id = $1`;
@@ -88,7 +88,7 @@ export class ApiKeyRepository {
     return row === undefined ? null : toStoredApiKey(row);
   }
 
-  /** A key of an organization in which the user has one of `roles`, in any state; else `null`. */
+  /** The key, in any state, if the user has one of `roles` in its organization; else `null`. */
   async findForMember(keyId: string, userId: string, roles: readonly Role[]): Promise<StoredApiKey | null> {
     const [row] = await this.dataSource.query<ApiKeyRow[]>(FIND_FOR_MEMBER, [keyId, userId, roles]);
     return row === undefined ? null : toStoredApiKey(row);

@@ -37,10 +37,10 @@ export interface RotatedApiKey extends IssuedApiKey {
 }
 
 /**
- * Issues and administers keys. A method that takes an `organizationId` beside a key's id answers `not_found` for a key
- * of another organization; `null` is for the operator's commands, which may name any key, and `forbidden` to a member
- * who is no longer a developer. Each change is written to the audit log, takes effect in every process within a second,
- * and returns the updated key.
+ * Issues and administers keys. A method that takes a key's id and an `organizationId` throws `not_found` for a key of
+ * another organization and `forbidden` for a member who is no longer a developer; operator commands pass `null` and may
+ * name any key. Each change is written to the audit log, takes effect in every process within a second, and returns the
+ * updated key.
  */
 @Injectable()
 export class ApiKeyService {
@@ -63,7 +63,7 @@ export class ApiKeyService {
   create(organizationId: string, input: ApiKeySettingsInput, actor: Actor): Promise<IssuedApiKey> {
     const settings = parseApiKeySettings(input, this.clock.now());
     const work = async (manager: EntityManager): Promise<IssuedApiKey> => {
-      // Concurrent calls must not both take the last free place.
+      // Concurrent calls must not both create the last key that `maxApiKeys` allows.
       const organization = await lockOrganization(manager, organizationId);
       await requireRole(manager, organizationId, 'developer', actor);
       requireActive(organization);
@@ -100,7 +100,7 @@ export class ApiKeyService {
   }
 
   /**
-   * @param input `null`: no such rule. Omitted settings and the key's usage stay unchanged.
+   * @param input `null` removes a rule. Omitted settings and the key's usage stay unchanged.
    * @throws GatewayError `not_found`, `validation_failed`, `conflict` when the key is revoked or the organization
    * suspended.
    */
@@ -122,8 +122,8 @@ export class ApiKeyService {
   }
 
   /**
-   * Revokes the key permanently and immediately, also during a grace period; of a playground key, the secrets that
-   * exist now. @throws GatewayError `not_found`.
+   * Revokes the key permanently and immediately, even during a grace period. For a playground key, deletes its current
+   * secrets instead. @throws GatewayError `not_found`.
    */
   revoke(keyId: string, organizationId: string | null, actor: Actor): Promise<ApiKeyEntity> {
     return this.changeAny(keyId, organizationId, actor, async (manager, before) => {
@@ -196,7 +196,7 @@ export class ApiKeyService {
     });
   }
 
-  /** {@link changeAny} for a key of members. @throws GatewayError `conflict` for a playground key. */
+  /** {@link changeAny}, except for playground keys. @throws GatewayError `conflict` for a playground key. */
   private change<Result>(
     keyId: string,
     organizationId: string | null,

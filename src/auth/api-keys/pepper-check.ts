@@ -5,10 +5,10 @@ import { API_KEY_PEPPER } from './api-key-pepper';
 
 type Database = Pick<DataSource, 'query'>;
 
-/** Reveals nothing about the pepper, which has at least 32 characters. API keys begin otherwise. */
+/** Its digest reveals nothing about the pepper of at least 32 characters, and no API key starts like this. */
 const FINGERPRINTED = 'fingerprint of API_KEY_PEPPER';
 
-/** The first process stores it. */
+/** The first process stores the fingerprint. */
 const STORE = 'UPDATE deployment_identity SET pepper_fingerprint = $1 WHERE pepper_fingerprint IS NULL';
 const READ = 'SELECT pepper_fingerprint = $1 AS is_same FROM deployment_identity';
 const REPLACE = 'UPDATE deployment_identity SET pepper_fingerprint = $1';
@@ -30,8 +30,8 @@ function fingerprintOf(pepper: string): string {
 }
 
 /**
- * Names the cause when every key is refused: with another pepper no digest matches. It does not stop the process, in
- * which operators may have to sign in, and in which keys made since work.
+ * Logs the cause when a changed pepper makes every digest mismatch, so that all older keys are refused. The process
+ * still starts: operators may have to sign in, and keys created since the change work.
  */
 @Injectable()
 export class PepperCheck implements OnApplicationBootstrap {

@@ -22,7 +22,7 @@ const MAX_LIFETIME_MS = 3_600_000;
 const MAX_SECRETS = 3;
 const DIGEST_BYTES = 32;
 
-/** Leaves room for one new secret. */
+/** Deletes expired and the oldest secrets, to make room for a new one. */
 const END_OLDEST = `
   DELETE FROM playground_secret
    WHERE api_key_id = $1
@@ -30,7 +30,7 @@ const END_OLDEST = `
                          WHERE api_key_id = $1 AND expires_at > $2
                          ORDER BY created_at DESC, digest LIMIT ${MAX_SECRETS - 1})`;
 
-/** The signed-in user for whom a page asks. */
+/** The signed-in user whose dashboard page requests a key. */
 export interface PlaygroundUser {
   readonly userId: string;
   readonly sessionId: string;
@@ -46,14 +46,14 @@ export interface IssuedPlaygroundKey {
 }
 
 /**
- * Issues the keys with which pages of the dashboard call `/v1`. Each user has one API key per organization for them, so
- * that its budget holds over all tabs and days; the secrets come and go. `ApiKeyRepository` decides when they work.
+ * Issues the secrets that dashboard pages use to call `/v1`. Each user has one playground API key per organization, so
+ * that its budget covers all tabs and days; its secrets are short-lived. `ApiKeyRepository` decides when they work.
  */
 @Injectable()
 export class PlaygroundKeyService {
   private readonly issues: AccountQueue;
   private readonly dailyBudgetMicro: Micro;
-  /** Of sessions: using a key does not count as use of its session, so it lasts no longer. */
+  /** Idle timeout of sessions. Using a key does not extend its session, so the key expires with this timeout. */
   private readonly sessionIdleMs: number;
 
   constructor(
@@ -120,7 +120,7 @@ export class PlaygroundKeyService {
     const identity = {
       id: uuidV7(this.clock.now()),
       organizationId,
-      // Of no secret.
+      // Matches no secret.
       digest: randomBytes(DIGEST_BYTES),
       ...toDisplayParts(generateApiKey()),
       createdBy: userId,

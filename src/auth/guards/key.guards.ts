@@ -8,15 +8,15 @@ import type { StoredApiKey } from '../api-keys/api-key.repository';
 import { ApiKeyVerifier } from '../api-keys/api-key-verifier';
 import { LimiterService } from '../rate-limits/limiter.service';
 
-/** The facts about a request that are known before its body. */
+/** The facts about a request that are known before its body is read. */
 export interface KeyedCall {
-  /** `null`: unknown, which only an explained request is. */
+  /** `null`: unknown, only for an explained request. */
   readonly clientAddress: string | null;
   /** The `@Modality()` of the route. */
   readonly modality?: Modality;
 }
 
-/** A guard that judges a key. A request passes it on the wire; `explain` asks it about a described request. */
+/** A guard that checks a key: of an actual request, or of a request that `explain` describes. */
 export interface KeyGuard extends CanActivate {
   /** The check of an explanation that the guard belongs to. */
   readonly explainedBy: 'key' | 'request';
@@ -24,7 +24,7 @@ export interface KeyGuard extends CanActivate {
   judge(key: StoredApiKey, call: KeyedCall): void;
 }
 
-/** Token of the key guards in the order of requests. */
+/** Token of the key guards, in the order in which requests pass them. */
 export const KEY_GUARDS = Symbol('KEY_GUARDS');
 
 declare module 'fastify' {
@@ -105,7 +105,7 @@ export class ModalityGuard implements KeyGuard {
 
 /**
  * Refuses callers over their limits before the body is read (429): on routes that spend, callers that this process has
- * just refused; on the other routes of a key, by the limit of reads.
+ * just refused; on other routes with a key, callers over the read limit.
  */
 @Injectable()
 export class RateLimitGuard implements CanActivate {

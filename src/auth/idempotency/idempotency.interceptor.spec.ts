@@ -126,7 +126,7 @@ it('returns internal_error with outcome_unknown for a stored failure', async () 
   });
 });
 
-it('logs no failure again that it replays', async () => {
+it('does not log a replayed failure again', async () => {
   const log = jest.spyOn(Logger.prototype, 'error');
   await post('/unknown', 'abc');
   expect(log).not.toHaveBeenCalled();
@@ -148,7 +148,7 @@ function refusal(header: string | readonly string[] | undefined, required = fals
 }
 
 describe('the Idempotency-Key header', () => {
-  it.each(['a', '!~', 'x'.repeat(255), '8b4c1f0f-1a2b-3c4d'])('takes %s', (key) => {
+  it.each(['a', '!~', 'x'.repeat(255), '8b4c1f0f-1a2b-3c4d'])('accepts %s', (key) => {
     expect(readIdempotencyKey(key, false)).toBe(key);
     expect(readIdempotencyKey(key, true)).toBe(key);
   });

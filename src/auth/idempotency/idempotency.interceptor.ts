@@ -9,8 +9,8 @@ const HEADER = 'Idempotency-Key';
 const VALID_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Reads the `Idempotency-Key` of `@Idempotent()` routes into the request context, from where the claim reaches the
- * hold, and marks replayed responses. The look-up runs in the use case, after the permissions of the requested models.
+ * Reads the `Idempotency-Key` of `@Idempotent()` routes into the request context and marks replayed responses. The use
+ * case looks the key up, after it has checked the permissions for the requested models, and claims it with the hold.
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {

@@ -83,7 +83,7 @@ interface BodyRow {
 
 /** Callers get their 503 within 2.5 s while the database is unavailable. */
 const LOOK_UP_TIMEOUT_MS = 1_800;
-/** The database is known to be available by then, and reading tens of megabytes takes longer. */
+/** Longer than a look-up: the database has just answered, and a response may have tens of megabytes. */
 const READ_TIMEOUT_MS = 10_000;
 
 /** Most keys are new, so a cheap existence check runs first: planning the full query takes longer than running it. */
@@ -114,9 +114,9 @@ const READ_BODY = `
   SELECT substring(head FROM $3::integer + 1 FOR ${PIECE_BYTES}) AS piece, octet_length(head) AS head_bytes, tail
     FROM idempotency_body WHERE organization_id = $1 AND reservation_id = $2`;
 
-/** The memory of shorter responses is not counted: as many as there are requests at a time take little. */
+/** Shorter responses are not counted: even one for every request in flight takes little memory. */
 const SMALL_BYTES = 65_536;
-/** Longer responses that are read at a time, half of them for one organization: look-ups need connections, too. */
+/** Longer responses read at a time, at most half of them for one organization: look-ups need connections too. */
 const LONG_READS = 4;
 
 /** Looks up idempotency keys: a retry gets the stored response, or an error that says why there is none. */
@@ -134,11 +134,11 @@ export class IdempotencyService {
 
   /**
    * The stored response of this key; `null` when the key is free, or its owner has died and the key can be taken over.
-   * @param request whose memory a long response takes, and whose client it is read for
+   * @param request whose memory budget a long response counts against, and whose client gets the response
    * @param claimLost the key was just found in use: then a dead owner's key is not free either, until the sweep
    * @throws GatewayError `idempotency_conflict`: with `retry_after` while the first request runs, without when the key
    *   was used for another body or the response was not stored (`details.reason`: `response_not_stored`);
-   * `service_unavailable` when the database does not answer, or the organization is being sent too much already;
+   * `service_unavailable` when the database does not answer or the organization's responses take too much memory;
    * Error when the client has disconnected before its stored response was read
    */
   async lookUp(
@@ -228,8 +228,8 @@ export class IdempotencyService {
   }
 
   /**
-   * The complete response; `null`: it has just expired. Nothing is read for a client that has disconnected: replays
-   * pass no limit, so a client that asks and disconnects at once would keep the database busy.
+   * The complete response; `null`: it has just expired. Stops reading when the client disconnects: replays pass no rate
+   * limit, so a client that requests and disconnects at once would keep the database busy.
    */
   private async readBody(
     organizationId: string,

@@ -16,7 +16,7 @@ export class ReplayedResponse extends Bytes {
   }
 }
 
-/** Stored under the key of at-most-once work whose outcome is unknown. */
+/** Stored under the key of at-most-once work when its outcome is unknown. */
 export const UNKNOWN_OUTCOME: IdempotencyCompletion = {
   status: 500,
   contentType: 'application/json; charset=utf-8',

@@ -65,9 +65,9 @@ export class ResponseStore {
   }
 
   /**
-   * Stores the response of a request around the gap for its charge; without a `tail` there is no gap. Waits while the
-   * database is unavailable, because the charge needs the same database. `false`: the response is too long, the
-   * organization has no space left, or the database refuses it permanently.
+   * Stores the response of a request, with a gap for its charge between `head` and `tail`; without a `tail` there is no
+   * gap. Waits while the database is unavailable, because the charge needs the same database. Returns `false` when the
+   * response is too long, the organization has no space left, or the database refuses it permanently.
    * @throws the reason of `signal` when it aborts
    */
   async keep(

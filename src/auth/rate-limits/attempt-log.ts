@@ -8,7 +8,7 @@ export interface AttemptLog {
   readonly windowMs: number;
 }
 
-/** Keeps e-mails out of Redis, and keys short. */
+/** Digests text for Redis keys: keeps e-mail addresses out of Redis and the keys short. */
 export function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }

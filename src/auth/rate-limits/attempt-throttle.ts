@@ -13,12 +13,12 @@ export interface Attempt {
 }
 
 /**
- * Counts attempts exactly, also concurrent ones. A log is a sorted set: its members are attempts, their scores the
+ * Counts attempts exactly, even concurrent ones. A log is a sorted set: its members are attempts, their scores the
  * start times. Attempts older than the window of the log do not count.
  *
  * KEYS     logs
  * ARGV     now, id of the attempt, then per log its limit and its window; times in milliseconds
- * Returns  0: the attempt is in every log; n: it is in none, and can be made in n milliseconds
+ * Returns  0: the attempt was added to every log; n: it was added to none and can be made in n milliseconds
  */
 const ATTEMPT_SCRIPT = `
 local now = tonumber(ARGV[1])
@@ -55,7 +55,7 @@ const logger = new Logger('AttemptThrottle');
 @Injectable()
 export class AttemptThrottle {
   private readonly local = new LocalAttempts();
-  /** Whether the fallback was logged already; reset once Redis counts again. */
+  /** Whether local counting was logged already; reset once Redis counts again. */
   private isLocal = false;
 
   constructor(

@@ -16,7 +16,7 @@ export interface Release {
   readonly admittedAtMs: number;
   /** Estimated tokens that were not used; negative: used beyond the estimate. */
   readonly unusedTokens: number;
-  /** The request was refused elsewhere, so that it counts nowhere. */
+  /** Another node refused the request, so it must not count on this one either. */
   readonly isUndone?: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface LimitReply {
 /** A Redis key and the affected slots. */
 type SlotList = [position: number, ...members: string[]];
 
-/** A plan as encoded in one call, shared by its requests: concurrent requests mostly have the same plan. */
+/** A plan as encoded once per call for all of its requests: concurrent requests mostly have the same plan. */
 interface PlanPart {
   /** Position among the plans of the call, from 1. */
   readonly number: number;
@@ -44,7 +44,7 @@ interface PlanPart {
   readonly tokenPositions: readonly number[];
   /** One list per slot set; plans that share a set share its list. */
   readonly freed: readonly SlotList[];
-  /** Unused tokens by bucket, the same for all of its token windows. */
+  /** Unused tokens by bucket, the same for all token windows of the plan. */
   readonly refunds: Map<number, number>;
 }
 
@@ -56,7 +56,7 @@ export class LimitCall {
   private readonly parts = new Map<LimitPlan, PlanPart>();
   private readonly freed = new Map<number, SlotList>();
   private readonly held: SlotList[] = [];
-  /** Requests that count no longer, as `[key, bucket, amount, …]`. */
+  /** Undone requests, which no longer count, as `[key, bucket, amount, …]`. */
   private readonly undone: number[] = [];
   private readonly requests: [planNumber: number, member: string, tokens: number][] = [];
 
@@ -75,7 +75,7 @@ export class LimitCall {
     this.requests.push([this.partOf(plan).number, member, tokens]);
   }
 
-  /** Whether it would return too much if it were executed twice. */
+  /** Whether executing the call twice would return too much capacity. */
   get returnsAmounts(): boolean {
     return this.undone.length > 0 || [...this.parts.values()].some(({ refunds }) => anyPositive(refunds));
   }

@@ -102,9 +102,9 @@ export interface Verdict {
   readonly waitMs: number;
   /** Redis' clock, milliseconds since the epoch. */
   readonly nowMs: number;
-  /** In a cluster, whose nodes have clocks of their own: the time of each part of the plan, instead of `nowMs`. */
+  /** In a cluster, whose nodes have separate clocks: the time of each part of the plan, instead of `nowMs`. */
   readonly partTimesMs?: readonly number[];
-  /** For check n, from 0: the remainder at `2n + 2`, milliseconds until all of it is at `2n + 3`. */
+  /** For check n, from 0: the remainder at `2n + 2`, milliseconds until the limit is fully free at `2n + 3`. */
   readonly row: readonly number[];
 }
 

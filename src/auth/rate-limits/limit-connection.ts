@@ -11,9 +11,9 @@ import { LIMIT_SCRIPT } from './limit-script';
 const SCRIPT_SHA = createHash('sha1').update(LIMIT_SCRIPT).digest('hex');
 /** Consecutive timeouts after which the connection counts as dead: calls to a vanished host never end. */
 const MAX_TIMEOUTS = 4;
-/** Between calls to a node of a cluster that is gone, until its replica has taken over. */
+/** Pause between attempts to reach a lost cluster node, until its replica takes over. */
 const CLUSTER_RETRY_MS = 25;
-/** Leads calls without limits to a node of a cluster. */
+/** Routes calls without limit keys to a cluster node. */
 const NO_LIMITS_KEY = `{${UNTAGGED}}`;
 /** How long a call waits for the new primary after a failover. */
 const RECONNECT_WITHIN_MS = 250;
@@ -26,7 +26,7 @@ export class LimitConnection {
   private readonly prefix = randomBytes(6).toString('base64url');
   private calls = 0;
   private timeouts = 0;
-  /** The server executed no call because it is not the primary, and the client reconnects. */
+  /** The server is no longer the primary and executed no call; the client reconnects. */
   private isLeaving = false;
   private readonly cluster: Cluster | null;
 
@@ -39,7 +39,7 @@ export class LimitConnection {
     redis.on('error', () => undefined);
   }
 
-  /** All keys of a call need one hash tag then. */
+  /** In a cluster, all keys of a call need the same hash tag. */
   get isCluster(): boolean {
     return this.cluster !== null;
   }
@@ -88,13 +88,13 @@ export class LimitConnection {
   }
 
   /**
-   * The client follows redirections. A call whose connection was lost may have been executed: counting it twice is
-   * safe, but returning an amount twice is not.
+   * The client follows redirections. A call may have been executed although its connection was lost: counting it twice
+   * is safe, but returning an amount twice is not.
    */
   private async evaluateInCluster(cluster: Cluster, call: LimitCall, payload: string): Promise<unknown> {
     const timeoutMs = cluster.options.redisOptions?.commandTimeout ?? RECONNECT_WITHIN_MS;
     const endMs = performance.now() + timeoutMs;
-    // Only a key leads to a node.
+    // A cluster routes calls by key.
     const keys = call.keys.length === 0 ? [NO_LIMITS_KEY] : call.keys;
     for (;;) {
       try {

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 
 export type LimitScope = 'key' | 'organization' | 'model' | 'global';
 
-/** What a limit belongs to. */
+/** The owner of a limit: a key, an organization, a model or all callers. */
 export interface LimitOwner {
   readonly scope: LimitScope;
   readonly id: string;
-  /** Of a key or an organization. */
+  /** Set for a key or an organization. */
   readonly organizationId: string | null;
 }
 
 /** The first part of the Redis keys of an owner. */
 export type LimitKeys = (owner: LimitOwner) => string;
 
-/** Organizations share so many hash tags: enough to spread over nodes, few enough that their calls are batched. */
+/** Hash tags that organizations share: enough to spread over nodes, few enough to batch calls. */
 const ORGANIZATION_TAGS = 64;
 
 /** For one server: every call may use every key. */

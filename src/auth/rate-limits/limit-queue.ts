@@ -114,8 +114,8 @@ export class LimitQueue {
   }
 
   /**
-   * The effect of an unanswered call is unknown: freeing slots again, also those it may have taken, is always safe, but
-   * an amount that is returned twice would admit too many.
+   * The effect of an unanswered call is unknown. Freeing slots again, including those it may have taken, is always
+   * safe, but returning an amount twice would admit too many requests.
    */
   private takeBack(releases: readonly Release[], requests: readonly JudgedRequest[]): void {
     const uncertain = requests

@@ -4,8 +4,8 @@
  *
  * A window is a hash: `used`, `oldest` (number of the oldest bucket), `last` (time of the last admission) and one field
  * per bucket, whose value is `count * width + offset`, where `offset` is the time of the bucket's last admission within
- * it. A bucket stops counting as a whole, one span after that admission: every admission counts for at least the span.
- * A slot set is a sorted set: member is the slot's id, score the time at which its lease ends.
+ * it. A whole bucket stops counting one span after that admission, so every admission counts for at least the span.
+ * A slot set is a sorted set: member is the slot's id, score the end of its lease.
  *
  * KEYS     windows and slot sets
  * ARGV[1]  JSON [nonce, lease, spans, freed, refunds, held, plans, requests, look]
@@ -18,7 +18,7 @@
  *            requests  each [plan, member, tokens]; plan is a position in plans from 1
  *            look      true: dry run, nothing is written
  * Returns  JSON [nonce, now, results], per request [verdict, wait, remaining, reset, remaining, reset, ...]
- *            verdict   0: admitted; n: refused by its n-th check, the one that lasts longest; -1: a key cannot be read
+ *            verdict   0: admitted; n: refused by its n-th check, which has the longest wait; -1: a key is unreadable
  *            wait      milliseconds after which the checks that refused it would admit it
  */
 export const BUCKETS_PER_WINDOW = 50;

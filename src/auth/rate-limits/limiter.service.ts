@@ -27,7 +27,7 @@ interface LimitedRequest {
   readonly context: Pick<RequestContext, 'rateLimitHeaders'>;
   readonly principal: Principal;
   readonly model: LimitedModel;
-  /** Models that may answer in its place. */
+  /** Models that may serve the request in place of `model`. */
   readonly fallbacks: readonly LimitedModel[];
   /** Estimated tokens: prompt plus maximum output. */
   readonly tokens: number;
@@ -52,12 +52,12 @@ const TOKEN_HEADERS = namesOf('tokens');
 const OUTAGE_ENDS_AFTER_MS = 1_000;
 
 /**
- * Kept for a refusal by one of several nodes: it may be due to requests that another node is refusing, and that count
- * no longer a moment later.
+ * How long to remember a refusal by one of several nodes: it may be due to requests that another node refuses, which
+ * stop counting a moment later.
  */
 const DOUBTFUL_REFUSAL_MS = 1_000;
 
-/** Time in which calls to Redis fail; monotonic milliseconds. */
+/** A period in which calls to Redis fail; monotonic milliseconds. */
 interface Outage {
   readonly sinceMs: number;
   lastFailureMs: number;
@@ -66,7 +66,7 @@ interface Outage {
 
 const LIMITER_TIMES: LimiterTimes = { leaseMs: 30_000, renewEveryMs: 10_000 };
 
-/** A caller whose requests are all refused until a time of the monotonic clock. */
+/** The refusal of all requests of a caller, until a time of the monotonic clock. */
 interface Refusal {
   readonly sinceMs: number;
   readonly waitMs: number;
@@ -121,7 +121,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Checks all limits of a request at once; when any refuses it, none counts it.
+   * Checks all limits of a request at once. A request that any limit refuses counts against none.
    * @throws GatewayError `rate_limited`, `tokens_per_minute_exceeded`, `concurrency_exceeded`, `service_unavailable`.
    */
   async admit({ context, principal, model, fallbacks, tokens }: LimitedRequest): Promise<LimitLease> {
@@ -288,8 +288,8 @@ interface SlotLease extends LimitLease {
 
 /**
  * `x-ratelimit-*`: of several request limits, or token limits, the one with the least left.
- * @param row per check of the plan: the remainder at `2n + 2`, milliseconds until all of it is at `2n + 3`.
- * @param ageMs of the row.
+ * @param row per check of the plan: the remainder at `2n + 2`, milliseconds until the limit is fully free at `2n + 3`.
+ * @param ageMs age of the row.
  */
 export function rateLimitHeaders(plan: LimitPlan, row: readonly number[], ageMs = 0): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};

@@ -9,7 +9,7 @@ import { clusterKeys, plainKeys } from './limit-keys';
 import { LimitPlanner } from './limit-planner';
 import { LimiterService } from './limiter.service';
 
-/** Follows the prefix of the deployment. */
+/** Appended to the key prefix of the deployment. */
 const KEY_PREFIX = 'gateway:limit:';
 
 /** Rate limits (README of this folder). */

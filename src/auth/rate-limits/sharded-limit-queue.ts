@@ -9,20 +9,19 @@ import { LimitQueue } from './limit-queue';
 interface PlanPart {
   readonly tag: string;
   readonly plan: LimitPlan;
-  /** Of its checks in the whole plan. */
+  /** Positions of the part's checks in the whole plan. */
   readonly positions: readonly number[];
 }
 
 interface ShardedRelease extends Release {
-  /** Instead of `admittedAtMs`, for a plan of several parts. */
+  /** Replaces `admittedAtMs` for a plan of several parts. */
   readonly partTimesMs: readonly number[] | undefined;
 }
 
 /**
  * Checks limits in a cluster, where one call reaches only the keys of one hash tag: there is a queue per tag, and the
- * parts of a request are judged in parallel. When one part refuses or fails, the others take the request back with
- * their next call, so that none has counted it. Until then it counts, so a limit may refuse a moment too long but is
- * never exceeded.
+ * parts of a request are checked in parallel. When one part refuses or fails, the others undo the request with their
+ * next call. Until then the request counts, so a limit may refuse a moment too long but is never exceeded.
  */
 export class ShardedLimitQueue {
   private readonly queues = new Map<string, LimitQueue>();
@@ -110,7 +109,7 @@ export class ShardedLimitQueue {
   }
 }
 
-/** A plan without limits has one part too: requests are refused while Redis is unavailable. */
+/** A plan without limits has one part too, so that its requests are also refused while Redis is unavailable. */
 function splitByTag(plan: LimitPlan): readonly PlanPart[] {
   const positionsOf = Map.groupBy(plan.checks.keys(), (position) =>
     hashTagOf((plan.checks[position] as LimitCheck).redisKey),
@@ -123,7 +122,7 @@ function splitByTag(plan: LimitPlan): readonly PlanPart[] {
   }));
 }
 
-/** One verdict on the whole plan: admitted by all parts, or refused by the check that lasts longest. */
+/** One verdict on the whole plan: admitted by all parts, or refused by the check with the longest wait. */
 function combine(
   { checks }: LimitPlan,
   parts: readonly PlanPart[],
@@ -141,7 +140,7 @@ function combine(
       refusedBy = (positions[verdict.refusedBy - 1] as number) + 1;
       waitMs = verdict.waitMs;
     }
-    // What the part has counted is taken back.
+    // The part has admitted the request, which is being undone.
     const isTakenBack = !isAdmitted && verdict.refusedBy === 0;
     positions.forEach((position, at) => {
       const cost = checks[position]?.kind === 'tokens_per_minute' ? tokens : 1;
