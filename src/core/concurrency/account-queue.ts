@@ -3,7 +3,7 @@ import { GatewayError } from '../errors/gateway-error';
 
 /** Longer than the lock timeout (one second), so that the next statement detects a locked row too. */
 const MAX_WAIT_MS = 1_500;
-/** A statement this slow has waited for a lock; a queue of faster ones is long but makes progress. */
+/** A slower statement has waited for a lock. A queue of faster statements makes progress, however long it is. */
 const BLOCKED_MS = 500;
 
 /**

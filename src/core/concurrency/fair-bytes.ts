@@ -1,6 +1,6 @@
 /**
- * Counts the memory of this process that owners share for one purpose. An owner may take bytes only while as much is
- * free as it then holds, so that it leaves room for others.
+ * Shares a memory limit of this process between owners. An owner may take bytes only while at least as much is free as
+ * it would then hold, so that it leaves room for others.
  */
 export class FairBytes {
   private readonly bytesByOwner = new Map<string, number>();

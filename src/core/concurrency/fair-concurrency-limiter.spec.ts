@@ -14,7 +14,7 @@ describe('FairConcurrencyLimiter', () => {
     expect(limiter.free).toBe(2);
   });
 
-  it.each([1, 2, 3, 8, 20, 1_000])('of %d slots keeps one for a new lane until all are taken', (limit) => {
+  it.each([1, 2, 3, 8, 20, 1_000])('with %d slots, keeps one for a new lane until all are taken', (limit) => {
     const limiter = new FairConcurrencyLimiter(limit);
     for (let lane = 0; limiter.free > 0; lane++) {
       expect(limiter.enter(`lane ${lane}`)).toBe(true);

@@ -19,7 +19,7 @@ export class FairConcurrencyLimiter {
     return this.limit - this.used;
   }
 
-  /** `false`: the lane already holds its share, and no slot was taken. */
+  /** Takes a slot; `false`, without a slot, when the lane already holds its share. */
   enter(lane: string): boolean {
     if (this.isFull(lane)) return false;
     this.inLane.set(lane, (this.inLane.get(lane) ?? 0) + 1);

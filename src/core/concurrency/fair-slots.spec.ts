@@ -11,7 +11,7 @@ describe('FairSlots', () => {
     entered = [];
   });
 
-  /** Enters in the name of the owner, its first letter. */
+  /** Takes a slot for the owner that the first letter of the name denotes. */
   const enter = (name: string, signal = never): Promise<void> =>
     slots.enter(name.charAt(0), signal).then(() => void entered.push(name));
 
@@ -27,7 +27,7 @@ describe('FairSlots', () => {
     expect(entered.slice(5)).toEqual(['a3']);
   });
 
-  it('admits those that wait in order of arrival, before later callers', async () => {
+  it('admits waiting callers in order of arrival, before later callers', async () => {
     const all = ['a1', 'a2', 'a3', 'a4'].map((name) => enter(name));
     await nextIteration();
     slots.leave('a');
@@ -38,7 +38,7 @@ describe('FairSlots', () => {
     expect(entered).toEqual(['a1', 'a2', 'a3', 'a4', 'a5']);
   });
 
-  it('admits everyone for whom one slot makes room', async () => {
+  it('admits every waiting caller that one freed slot makes room for', async () => {
     slots = new FairSlots(3);
     const all = ['a1', 'b1', 'a2', 'b2'].map((name) => enter(name));
     await nextIteration();
@@ -61,7 +61,7 @@ describe('FairSlots', () => {
     expect(entered).toEqual(['a1', 'a2', 'a4']);
   });
 
-  it('takes no slot with a signal that has aborted', async () => {
+  it('takes no slot when the signal has already aborted', async () => {
     await expect(slots.enter('a', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
     await Promise.all([enter('a1'), enter('a2')]);
     expect(entered).toEqual(['a1', 'a2']);

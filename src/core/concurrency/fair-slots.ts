@@ -7,11 +7,11 @@ interface Waiter {
 
 /**
  * Limits the concurrent work of a process. Work waits for a slot that its owner may take: an owner holds at most half
- * of the slots, two hold at most two thirds, and so on, so that slow work of one does not stop the others.
+ * of the slots, two owners at most two thirds, and so on, so that slow work of one owner does not stop the others.
  */
 export class FairSlots {
   private readonly limiter: FairConcurrencyLimiter;
-  /** In order of arrival. None of them may take a slot now. */
+  /** In order of arrival. None of the waiting owners may take a slot now. */
   private readonly waiters = new Set<Waiter>();
 
   constructor(limit: number) {
@@ -28,7 +28,7 @@ export class FairSlots {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter: Waiter = { ownerId, admit: resolve };
     const onAbort = (): void => {
-      // Not after it was admitted: its slot is taken then, and the caller gives it back.
+      // Only while it waits: once admitted, it holds a slot, which the caller returns.
       if (this.waiters.delete(waiter)) reject(signal.reason as Error);
     };
     this.waiters.add(waiter);
@@ -43,7 +43,7 @@ export class FairSlots {
   leave(ownerId: string): void {
     this.limiter.leave(ownerId);
     for (const waiter of this.waiters) {
-      // In the name of the waiter, before it runs: a later caller cannot overtake it.
+      // Takes the slot for the waiter before its code runs, so that no later caller can overtake it.
       if (!this.limiter.enter(waiter.ownerId)) continue;
       this.waiters.delete(waiter);
       waiter.admit();

@@ -6,12 +6,12 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
  */
 const GATHERING_ITERATIONS = 6;
 
-/** Iterations of an overloaded process take so long that one of them gathers enough. */
+/** Stops gathering after this long: in an overloaded process, a single iteration gathers enough. */
 const GATHERING_MS = 5;
 
 /**
- * Resolves after a few iterations of the event loop, in which more entries join a batch. Unlike a timer it follows the
- * load: an idle process runs through them in microseconds, a busy one reads its sockets in each.
+ * Resolves after a few iterations of the event loop, so that more entries join a batch. Unlike a timer, this adapts to
+ * the load: an idle process needs microseconds for them, and a busy one reads its sockets in each.
  */
 export async function gatherEntries(): Promise<void> {
   const endMs = performance.now() + GATHERING_MS;

@@ -24,14 +24,14 @@ export interface AppConfig {
     readonly publicBaseUrl: string | null;
     readonly maxRequestBytes: number;
     readonly maxMultipartBytes: number;
-    /** For the bodies of all requests in flight. */
+    /** Memory for the bodies of all requests in flight. */
     readonly maxBufferedBytes: number;
     /** Requests in flight at which an overloaded process refuses new ones; 0: no limit. */
     readonly overloadConcurrency: number;
     /** Proxies whose `X-Forwarded-For` is trusted: `false`, a hop count, or a list of addresses and CIDR ranges. */
     readonly trustProxy: false | number | readonly string[];
     readonly ssePingMs: number;
-    /** How long a stop accepts requests, so that load balancers notice it. */
+    /** How long a shutdown still accepts requests, so that load balancers notice it. */
     readonly shutdownDelayMs: number;
     /** How long it then waits for requests in flight. */
     readonly drainTimeoutMs: number;
@@ -43,7 +43,7 @@ export interface AppConfig {
     readonly headers: Readonly<Record<string, string>>;
     readonly serviceName: string;
     readonly resource: Readonly<Record<string, string>>;
-    /** Share of the requests, from 0 to 1. */
+    /** Share of the requests that are traced, from 0 to 1. */
     readonly ratio: number;
     readonly genaiConventions: '1.41' | 'latest';
     /** Ids of providers that get the `traceparent` of their calls. */
@@ -51,7 +51,7 @@ export interface AppConfig {
   };
   /** The port for operators: metrics and probes (src/core/observability). */
   readonly management: {
-    /** 0: none. */
+    /** 0: no management port. */
     readonly port: number;
     /** `null`: metrics need no token. */
     readonly token: string | null;
@@ -60,7 +60,7 @@ export interface AppConfig {
   };
   /** `null`: start the embedded server. */
   readonly databaseUrl: string | null;
-  /** Set: `databaseUrl` leads to a pooler in transaction mode, and this one past it (src/core/database/README.md). */
+  /** Bypasses the pooler in transaction mode that `databaseUrl` leads to (src/core/database/README.md). */
   readonly databaseDirectUrl: string | null;
   /** A replica for reads that may be some seconds old. `null`: there is none. */
   readonly databaseReadUrl: string | null;
@@ -68,21 +68,19 @@ export interface AppConfig {
   readonly migrateOnStart: boolean;
   /** `null`: start the embedded server. */
   readonly redisUrl: string | null;
-  /**
-   * Servers that know the address of the primary, whose name is then the host of `redisUrl`. `null`: there are none.
-   */
+  /** Sentinels, which know the address of the primary. The host of `redisUrl` is then its name. `null`: none. */
   readonly redisSentinels: readonly RedisNode[] | null;
-  /** Nodes to start from, besides the one of `redisUrl`. `null`: it is no cluster. */
+  /** Seed nodes of a cluster, besides `redisUrl`. `null`: Redis is not a cluster. */
   readonly redisCluster: readonly RedisNode[] | null;
-  /** For the reply to one command. */
+  /** Time limit for the reply to one command. */
   readonly redisTimeoutMs: number;
   readonly database: { readonly poolSize: number; readonly moneyPoolSize: number; readonly moneyLanes: number };
   /** How long an audit of the ledger may take. */
   readonly ledgerAuditTimeoutMs: number;
   readonly ledgerCloseAfterDays: number;
-  /** Of the requests of closed days, which then go to the object storage; 0: unlimited. */
+  /** How long requests of closed days stay before they move to the object storage; 0: unlimited. */
   readonly ledgerRetentionDays: number;
-  /** Of the entries of the audit log; 0: unlimited. */
+  /** How long entries of the audit log are kept; 0: unlimited. */
   readonly auditRetentionDays: number;
   readonly storage: {
     readonly backend: StorageBackend;
@@ -93,29 +91,27 @@ export interface AppConfig {
   readonly jobs: {
     /** From the submission to `expires_at`. */
     readonly ttlSeconds: number;
-    /** From their end to their deletion; 0: unlimited. */
+    /** From the end of a job to its deletion; 0: unlimited. */
     readonly retentionDays: number;
   };
   /** Workers of video and music jobs (src/media-jobs/worker). */
   readonly worker: {
     /** Whether the API process runs jobs. */
     readonly inline: boolean;
-    /** For the probes of a worker. */
+    /** Port of the probes of a worker. */
     readonly port: number;
     readonly concurrency: number;
     readonly leaseSeconds: number;
     readonly maxArtifactBytes: number;
   };
-  /** `retentionDays`: of the receipts of single requests; 0: unlimited. */
+  /** `retentionDays`: how long receipts of single requests are kept; 0: unlimited. */
   readonly usage: { readonly retentionDays: number };
   readonly catalogDir: string | null;
-  /** Secret that keys the API key digests. `null`: generated into `dataDir` (embedded only). */
+  /** Secret for the digests of API keys. `null`: generated into `dataDir` (embedded only). */
   readonly apiKeyPepper: string | null;
-  /**
-   * In hexadecimal; the first one encrypts, all of them decrypt. `null`: generated into `dataDir` (not in production).
-   */
+  /** In hexadecimal; the first encrypts, all decrypt. `null`: generated into `dataDir` (not in production). */
   readonly secretsKeys: readonly string[] | null;
-  /** Look up keys without a valid checksum too. */
+  /** Whether to look up API keys without a valid checksum too. */
   readonly acceptUnchecksummedKeys: boolean;
   readonly inference: {
     readonly connectTimeoutMs: number;
@@ -127,9 +123,9 @@ export interface AppConfig {
   };
   readonly routing: {
     readonly strategy: 'priority' | 'price' | 'latency' | 'throughput' | 'weighted';
-    /** Calls to providers for one request, unless it says otherwise. */
+    /** Maximum provider calls per request, unless the request sets another. */
     readonly maxAttempts: number;
-    /** Calls in flight at one provider, of this process. */
+    /** Maximum calls in flight from this process to one provider. */
     readonly providerMaxConcurrency: number;
     /**
      * Consecutive failures that open a circuit breaker; 0: breakers never open, and upstream rate limits are not
@@ -139,12 +135,12 @@ export interface AppConfig {
     readonly breakerOpenMs: number;
   };
   readonly limits: {
-    /** For all requests together. */
+    /** Limits of all requests together. */
     readonly global: RateLimits;
     /** Defaults for keys and organizations without their own limits. */
     readonly keyDefaults: RateLimits;
     readonly organizationDefaults: RateLimits;
-    /** For GET and DELETE with one key. */
+    /** Limit of GET and DELETE requests per key. */
     readonly keyReadsPerSecond: number;
   };
   /** Allowed hosts for URLs from users and providers (src/core/outbound/README.md). */
@@ -155,17 +151,17 @@ export interface AppConfig {
     readonly denyHosts: readonly string[];
     readonly nat64: boolean;
   };
-  /** The control plane for people. */
+  /** The dashboard: the control plane for people. */
   readonly dashboard: {
-    /** Base of the links in mails, without a trailing slash. `null`: made from `http` (src/core/mail). */
+    /** Base of the links in mails, without a trailing slash. `null`: derived from `http` (src/core/mail). */
     readonly url: string | null;
-    /** Whether cookies are bound to https. */
+    /** Whether session cookies are sent over https only. */
     readonly cookieSecure: boolean;
-    /** `idleMs`: without use; `absoluteMs`: regardless of use. */
+    /** `idleMs`: maximum time without use; `absoluteMs`: maximum age. */
     readonly sessions: { readonly idleMs: number; readonly absoluteMs: number };
     /** Failed logins per 15 minutes, and mail requests per hour. */
     readonly attemptsPerAddress: number;
-    /** Per user, across all sessions. */
+    /** Maximum changes per user, across all sessions. */
     readonly changesPerMinute: number;
     readonly playgroundDailyBudgetMicro: number;
   };
@@ -176,10 +172,10 @@ export interface AppConfig {
     readonly stripe: {
       readonly secretKey: string;
       readonly webhookSecret: string;
-      /** `null`: that of Stripe. */
+      /** `null`: the URL of Stripe. */
       readonly apiBaseUrl: string | null;
     } | null;
-    /** Of each organization, unless operators say otherwise. */
+    /** Limits of each organization, unless operators set others. */
     readonly purchaseLimitDayMicro: number;
     readonly purchaseLimitMonthMicro: number;
   };

@@ -37,7 +37,7 @@ function readSettingsFile(file: string): string {
 }
 
 /**
- * The frozen settings of this process. An empty variable counts as one that is not set.
+ * Returns the frozen settings of this process. An empty variable counts as not set.
  *
  * @throws ConfigurationError naming every variable that is wrong or missing, and what it accepts
  */
@@ -46,7 +46,7 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
     Object.entries(environment).filter((entry): entry is [string, string] => Boolean(entry[1])),
   );
   const invalid = findInvalid(given);
-  // Defaults replace invalid values, so that contradictions between the others are reported in the same start.
+  // Defaults replace invalid values, so that one start also reports contradictions between the valid ones.
   const valid = Object.fromEntries(Object.entries(given).filter(([name]) => !invalid.has(name as SettingName)));
   const settings = SETTINGS.parse(valid);
   const { instances, problems: fileProblems } = readProviderInstances(settings.PROVIDERS_FILE, given);
@@ -61,7 +61,7 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
   return deepFreeze(config);
 }
 
-/** Long after the last job of a day, 7 days, and the last replay of a response. */
+/** Well above 7 days, after which the last job of a day has ended, and above the last replay of a response. */
 const MIN_LEDGER_RETENTION_DAYS = 30;
 
 /** The database refuses to delete younger entries. */
@@ -124,7 +124,7 @@ function findContradictions({ production, payments, storage }: AppConfig, settin
   if (settings.REDIS_MODE === 'cluster' && /^\/[1-9]/.test(URL.parse(settings.REDIS_URL ?? '')?.pathname ?? '')) {
     problems.push('REDIS_URL names a database, but a cluster has only database 0');
   }
-  // Without it a session cookie can be read in transit, or set by a neighbouring host.
+  // Otherwise a session cookie can be read in transit or set by a neighbouring host.
   if (production && settings.SESSION_COOKIE_SECURE === false) {
     problems.push('SESSION_COOKIE_SECURE is "false", which production does not allow');
   }

@@ -27,7 +27,7 @@ describe('the settings of the dashboard', () => {
     expect(loadConfig({ SESSION_COOKIE_SECURE: 'true' }).dashboard.cookieSecure).toBe(true);
   });
 
-  it('are in minutes and hours', () => {
+  it('convert session minutes and hours to milliseconds', () => {
     const { sessions } = loadConfig({ SESSION_IDLE_MINUTES: '5', SESSION_LIFETIME_HOURS: '2' }).dashboard;
     expect(sessions).toEqual({ idleMs: 300_000, absoluteMs: 7_200_000 });
   });
@@ -48,7 +48,7 @@ describe('the settings of mails', () => {
     });
   });
 
-  it('take one sender, and keep the password of the server to themselves', () => {
+  it('accept one sender, and never show the password of the server in an error', () => {
     expect(problemsOf({ MAIL_FROM: 'a@example.com, b@example.com' })).toHaveLength(1);
     expect(problemsOf({ SMTP_URL: 'mail.example:secret' })[0]).not.toContain('secret');
   });

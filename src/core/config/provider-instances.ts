@@ -13,9 +13,9 @@ export interface WeightedKey {
 /** A provider of a known module with its own address and keys, which deployments name as `provider`. */
 export interface ProviderInstance {
   readonly id: string;
-  /** Id of the provider whose wire format and quirks it has. */
+  /** Id of the provider module that supplies the wire format and quirks. */
   readonly module: string;
-  /** `null`: that of the module. */
+  /** `null`: the base URL of the module. */
   readonly baseUrl: string | null;
   /** Empty for servers that require none. */
   readonly apiKeys: readonly WeightedKey[];
@@ -52,7 +52,7 @@ export interface ProvidersFile {
 }
 
 /**
- * Reads a YAML list of provider instances, in whose values `${NAME}` stands for an environment variable. `null`: none.
+ * Reads a YAML list of provider instances. `${NAME}` in a value stands for an environment variable. `null`: no file.
  */
 export function readProviderInstances(
   file: string | null,
@@ -84,7 +84,7 @@ export function readProviderInstances(
   return { instances, problems };
 }
 
-/** The same value with references replaced; the names of those that are not set are added to `unset`. */
+/** Replaces the references in a value; adds the names of variables that are not set to `unset`. */
 function expand(
   value: unknown,
   environment: Readonly<Record<string, string | undefined>>,
@@ -99,7 +99,7 @@ function expand(
     const replacement = environment[name];
     if (replacement !== undefined) return replacement;
     unset.add(name);
-    // Any valid value: the other faults of the file are reported in the same start.
+    // A valid placeholder, so that the same start reports the other faults of the file.
     return 'http://unset';
   });
 }

@@ -7,7 +7,7 @@ type ProviderVariables<Prefix extends string> = Readonly<
   Record<`${Prefix}_API_KEY`, typeof apiKey> & Record<`${Prefix}_BASE_URL`, typeof url>
 >;
 
-/** A provider with an address of its own. */
+/** A provider with a default URL. */
 function hosted<const Prefix extends string>(prefix: Prefix, name: string): ProviderVariables<Prefix> {
   return {
     [`${prefix}_API_KEY`]: apiKey.describe(`API key of ${name}; enables its models`),
@@ -15,7 +15,7 @@ function hosted<const Prefix extends string>(prefix: Prefix, name: string): Prov
   } as ProviderVariables<Prefix>;
 }
 
-/** A provider whose address the operator knows. @param form what the address must have */
+/** A provider whose URL only the operator knows. @param form what the URL must contain */
 function addressed<const Prefix extends string>(prefix: Prefix, name: string, form = ''): ProviderVariables<Prefix> {
   return {
     [`${prefix}_BASE_URL`]: url.describe(`Base URL of ${name}${form}; enables its models`),

@@ -1,6 +1,6 @@
 /**
- * Zod schemas of the kinds of values that environment variables have. What a kind accepts is in a registry, because
- * faults, `.env.example` and the README quote it.
+ * Zod schemas of the kinds of environment variables. A registry describes what each kind accepts, because error
+ * messages, `.env.example` and the README quote it.
  */
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
@@ -13,7 +13,7 @@ import type { RedisNode } from '../types/redis-node';
 interface SettingKind {
   /** Completes the sentence "… accepts". */
   readonly accepts: string;
-  /** Its value appears in no message. */
+  /** Whether messages must not contain the value. */
   readonly secret?: boolean;
 }
 
@@ -60,9 +60,8 @@ export const serverUrl = (...schemes: string[]) =>
     });
 
 /**
- * An HTTP address that paths are appended to, so it loses its trailing slashes. It also loses whitespace around it,
- * such as the newline at the end of a secret that was made from a file: the parser of URLs ignores it, their users do
- * not.
+ * An HTTP URL that paths are appended to, so trailing slashes are removed. So is surrounding whitespace, such as the
+ * newline at the end of a secret created from a file: URL parsers ignore it, but other code would not.
  */
 export const baseUrl = z
   .string()
@@ -95,7 +94,7 @@ export const mailbox = z
   })
   .register(KINDS, { accepts: 'an address such as gateway@example.com, or Gateway <gateway@example.com>' });
 
-/** A text that appears in no message. */
+/** A text that must not appear in messages. */
 export const secret = (minLength = 1) =>
   z
     .string()

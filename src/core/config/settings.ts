@@ -25,7 +25,7 @@ import {
 const ONE_HOUR_MS = 3_600_000;
 const MAX_RETENTION_HOURS = 8_760;
 const timeoutMs = integer(1, ONE_HOUR_MS);
-/** After this, undici gives up a connection itself. */
+/** After this long, undici abandons a connection attempt itself. */
 const MAX_CONNECT_TIMEOUT_MS = 10_000;
 const retentionHours = integer(1, MAX_RETENTION_HOURS);
 

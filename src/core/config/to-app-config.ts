@@ -5,7 +5,7 @@ import { PROVIDER_SETTINGS } from './provider-settings';
 import type { Settings } from './settings';
 
 const MINUTE_MS = 60_000;
-/** The usual port of exporters. */
+/** A common port for metrics exporters. */
 const MANAGEMENT_PORT = 9_464;
 /** Two probes of a load balancer that asks every two seconds. */
 const SHUTDOWN_DELAY_MS = 5_000;
@@ -251,7 +251,7 @@ function toProviders(
   return {
     ...Object.fromEntries(names.map((name) => [name, String(validated[name] ?? environment[name])])),
     MOCK_PROVIDER: String(settings.MOCK_PROVIDER ?? !production),
-    // Its output looks real, so a deployment with external services has to enable it explicitly.
+    // Mock media looks real, so a deployment with external services has to enable it explicitly.
     MOCK_MEDIA_PROVIDER: String(settings.MOCK_MEDIA_PROVIDER ?? isEmbedded),
     MOCK_MEDIA_DIR: settings.MOCK_MEDIA_DIR ?? join(resolve(settings.DATA_DIR), 'mock-media'),
   };

@@ -15,7 +15,7 @@ export interface AuditRecord {
   readonly after?: object;
 }
 
-/** Columns of an entry, for a statement that writes it together with its change. `auditValues` has the values. */
+/** Columns of an entry, for a statement that writes entry and change together. `auditValues` has the values. */
 export const AUDIT_COLUMNS =
   'organization_id, actor_kind, actor_user_id, address, request_id, action, target_type, target_id, before, after';
 

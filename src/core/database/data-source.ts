@@ -41,8 +41,8 @@ export const CONNECT_TIMEOUT_MS = 2_000;
 const ignore = (): void => undefined;
 
 /**
- * By default TypeORM names a migration that fails on standard output, which is for results. Processes that serve make a
- * line of their log of what is written to the console.
+ * By default TypeORM reports a failed migration on standard output, which is for results. Serving processes turn
+ * console output into log lines.
  */
 const LOGGER: Logger = {
   logQuery: ignore,
@@ -81,7 +81,7 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
     extra: {
       Client: closingUnanswered(settings.client ?? Client),
       keepAlive: true,
-      // A limit of the role, which a pooler needs, must not apply where there is to be none.
+      // Overrides the limit of the role, which a pooler needs, even with 0 (no limit).
       ...(!isPooled && { options: `${PLANNER_OPTIONS} -c statement_timeout=${statementTimeoutMs}` }),
       // The server's statement timeout does not help when the server vanished without closing the connection.
       query_timeout: statementTimeoutMs === 0 ? undefined : statementTimeoutMs + 1_000,
@@ -91,13 +91,14 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
 
 /**
  * Connections that close when a query gets no answer in time: the server may have vanished, and the next query would
- * wait behind this one. If it is alive, it has an open transaction. TypeORM would return the connection to its pool.
+ * wait behind this one. If the server is alive, it has an open transaction. TypeORM would return such a connection to
+ * its pool.
  */
 function closingUnanswered(base: typeof Client): typeof Client {
   return class extends base {
     override query(...parameters: unknown[]): never {
       const answer: unknown = super.query(...(parameters as Parameters<Client['query']>));
-      // Before TypeORM learns of it. A pool that runs the query itself passes a callback, and closes after any failure.
+      // Closes before TypeORM sees the error. A pool that runs the query itself passes a callback and closes by itself.
       if (answer instanceof Promise) {
         answer.catch((error: Error) => {
           if (error.message === NO_ANSWER) void this.end();

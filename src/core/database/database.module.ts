@@ -16,7 +16,7 @@ import { reportMissingLimits } from './role-limits';
 
 const logger = new Logger('Database');
 
-/** The class of all connections to the primary. */
+/** Token of the client class for all connections to the primary. */
 const PRIMARY_CLIENT = Symbol('PrimaryClient');
 
 @Global()

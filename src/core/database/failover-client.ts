@@ -6,9 +6,9 @@ const READ_ONLY = '25006';
 const RENEW_EVERY_MS = 1_000;
 
 /**
- * A class of connections that leave a demoted primary together. Its sockets can stay open: reads would return old data,
- * and every write would fail, until each connection had met an error of its own. After the first refused write all
- * connections of the class close, as if the server had closed them, and the pools open new ones.
+ * A client class whose connections leave a demoted primary together. The sockets of a demoted primary can stay open:
+ * reads would return old data and writes would fail, until each connection had met an error. Instead, the first refused
+ * write closes all connections of the class, as if the server had closed them, and the pools open new ones.
  */
 export function createFailoverClient(): typeof Client {
   const open = new Set<Client>();

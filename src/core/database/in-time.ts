@@ -6,7 +6,7 @@ import { driverErrorOf, isPermanentDatabaseError } from './driver-error';
 const TIMEOUT_MS = 2_000;
 
 /**
- * Waits for the database, with a time limit. @param refusal message for the client when the database does not answer.
+ * Waits for the database, with a time limit. @param refusal client message when the database does not answer.
  * @throws GatewayError `service_unavailable` when the database fails or times out
  */
 export async function inTime<Answer>(work: Promise<Answer>, refusal: string): Promise<Answer> {

@@ -6,9 +6,9 @@ import type { MigrationInterface } from 'typeorm';
 /** A migration of `migrations/` (see its README). */
 export interface Migration extends MigrationInterface {
   readonly name: string;
-  /** `checksumOf(readRoutines())` when the migration was written. A test compares that of the newest migration. */
+  /** `checksumOf(readRoutines())` when the migration was written. A test checks the newest migration. */
   readonly routines: string;
-  /** @throws OldDatabaseError for a database whose migrations, by name, it cannot follow. */
+  /** @throws OldDatabaseError when this migration cannot follow the applied ones, given by name. */
   requirePredecessors?(applied: readonly string[]): void;
 }
 

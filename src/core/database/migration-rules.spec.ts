@@ -2,15 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 /*
- * What a migration may not do while requests run (migrations/README.md). The statements are read as text: a migration
- * builds none of them at run time.
+ * What a migration may not do while requests run (migrations/README.md). The statements are checked as text, because
+ * migrations build none at run time.
  */
 
 const FOLDER = resolve(__dirname, '../../../migrations');
 
 interface Rule {
   readonly breach: string;
-  /** Captures the table. One that the same migration creates may be changed in any way. */
+  /** Captures the table. A migration may change a table that it creates in any way. */
   readonly pattern: RegExp;
 }
 
@@ -69,7 +69,7 @@ function breachesOf(text: string): string[] {
 }
 
 describe('a migration that runs while requests are served', () => {
-  it('locks no table for long, and keeps what the previous release reads', () => {
+  it('locks no table for long, and keeps the tables and columns that the previous release reads', () => {
     const files = readdirSync(FOLDER).filter((file) => file.endsWith('.ts'));
     const unexplained = files.flatMap((file) =>
       breachesOf(readFileSync(resolve(FOLDER, file), 'utf8'))

@@ -14,7 +14,7 @@ export interface MoneyPoolSettings {
   readonly onPoolError: (error: Error) => void;
 }
 
-/** Amounts arrive as `bigint`; everything else as `pg` reads it. */
+/** Parses amounts as `bigint`, and everything else as `pg` does. */
 const MONEY_TYPES = new TypeOverrides();
 MONEY_TYPES.setTypeParser(types.builtins.INT8, BigInt);
 
@@ -34,7 +34,7 @@ export function createMoneyPool(settings: MoneyPoolSettings): Pool {
     keepAlive: true,
     lock_timeout: 1_000,
     statement_timeout: 2_000,
-    // Above the server's limit, so that it applies only to a vanished server.
+    // Above the server's own limit, so that this timeout applies only when the server has vanished.
     query_timeout: 2_300,
     idle_in_transaction_session_timeout: 5_000,
     options: '-c synchronous_commit=on',

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { QueryFailedError } from 'typeorm';
 import { isDatabaseUnavailable } from './database-outage';
 
-/** How long to wait for servers that start together with the gateway or are briefly unavailable. */
+/** How long to wait for a server that starts together with the gateway or is briefly unavailable. */
 const MAX_WAIT_MS = 5_000;
 const RETRY_MS = 100;
 

@@ -8,7 +8,7 @@ import { CONNECT_TIMEOUT_MS, PLANNER_OPTIONS } from './data-source';
 export interface ReplicaSettings {
   readonly url: string;
   readonly poolSize: number;
-  /** As of `DataSourceSettings`. */
+  /** As in `DataSourceSettings`. */
   readonly isPooled: boolean;
 }
 
@@ -20,15 +20,15 @@ const MAX_LAG_S = 30;
 const STATEMENT_TIMEOUT_MS = 10_000;
 const QUERY_CANCELED = '57014';
 
-/** Every process that serves renews its row every few seconds, so the latest one shows how far the replica has come. */
+/** Every serving process renews its row every few seconds, so the newest row shows how far the replica is behind. */
 const LAG = `
   SELECT COALESCE(extract(epoch FROM clock_timestamp() - max(heartbeat_at)), 'infinity')::double precision AS lag_s
     FROM gateway_instance`;
 
 /**
- * Reads that may be some seconds old: lists, series, exports, audits. With `DATABASE_READ_URL` they go to a replica,
- * unless it cannot be reached or is more than 30 s behind; otherwise to the primary. What decides about money or
- * limits, or must show what the same client has just written, reads the `DataSource`.
+ * For reads that may be some seconds old: lists, series, exports, audits. With `DATABASE_READ_URL` they go to a
+ * replica, unless it is unreachable or more than 30 s behind; otherwise to the primary. Reads that decide about money
+ * or limits, or must show what the same client has just written, use the `DataSource`.
  */
 @Injectable()
 export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -54,14 +54,14 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
     return this.replica;
   }
 
-  /** Runs one statement that only reads. When the replica breaks meanwhile, the primary runs it again. */
+  /** Runs one read-only statement. When the replica fails meanwhile, the primary runs it again. */
   async query<Rows extends readonly unknown[]>(text: string, parameters?: unknown[]): Promise<Rows> {
     const { replica } = this;
     if (replica !== null && this.current === 'replica') {
       try {
         return (await replica.query(text, parameters)).rows as unknown as Rows;
       } catch (error) {
-        // A statement that took too long would take as long on the primary.
+        // A statement that timed out would take as long on the primary.
         const isOverdue = error instanceof DatabaseError && error.code === QUERY_CANCELED;
         if (isOverdue || !isDatabaseUnavailable(error)) throw error;
         this.use('primary', String(error));
@@ -71,10 +71,10 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   /**
-   * Runs statements that only read on one connection of the replica, in a transaction. `lagMs`: at most how old the
-   * data is that the first one reads. Each statement may set a `statement_timeout` and a `query_timeout` of its own.
-   * @param signal cancels the statement that is running, which then fails
-   * @returns `null`: there is no replica that can be used, or it broke meanwhile, so the primary has to be read instead
+   * Runs read-only statements on one connection of the replica, in a transaction. `lagMs`: the maximum age of the data
+   * that the first statement reads. Each statement may set its own `statement_timeout` and `query_timeout`.
+   * @param signal cancels the running statement, which then fails
+   * @returns `null` when no replica is usable or it failed meanwhile: the caller has to read the primary
    */
   async readReplica<Result>(
     read: (client: PoolClient, lagMs: number) => Promise<Result>,
@@ -116,9 +116,7 @@ export class ReadDatabase implements OnApplicationBootstrap, BeforeApplicationSh
     await this.replica?.end();
   }
 
-  /**
-   * Until the first check has ended, and while one waits for a server that is gone, reads go where they went before.
-   */
+  /** Reads keep their source until a check ends, including the first check and one that waits for a lost server. */
   private async check(replica: Pool): Promise<void> {
     try {
       const lagSeconds = await readLag(replica);

@@ -1,7 +1,7 @@
 import type { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 
-/** What a connection past a pooler asks for at its start (data-source.ts). */
+/** The startup parameters that a connection without a pooler requests (data-source.ts). */
 const ROLE_SETTINGS = { jit: 'off', max_parallel_workers_per_gather: '0', statement_timeout: '10s' };
 
 interface Setting {
@@ -10,8 +10,8 @@ interface Setting {
 }
 
 /**
- * Behind a pooler the limits of a session belong to the role. Logs those it lacks, with the statement that sets them:
- * the gateway works without, but a statement that hangs then keeps its connection until PostgreSQL ends it.
+ * Behind a pooler, the role has to set the limits of a session. Logs the missing ones, with the statements that set
+ * them: the gateway works without them, but a statement that hangs then keeps its connection until PostgreSQL ends it.
  */
 export async function reportMissingLimits(
   dataSource: Pick<DataSource, 'query'>,
@@ -31,7 +31,7 @@ export async function reportMissingLimits(
   });
 }
 
-/** Any time limit will do. */
+/** Any time limit is accepted. */
 function isMissing({ name, setting }: Setting): boolean {
   return name === 'statement_timeout' ? setting === '0' : setting !== ROLE_SETTINGS[name];
 }

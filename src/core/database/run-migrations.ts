@@ -7,19 +7,19 @@ import { MIGRATIONS } from './migrations';
 import { onceReachable } from './once-reachable';
 import { type Migration, readRoutines } from './migration-files';
 
-/** An arbitrary constant that no other program locks in the same database. */
+/** An arbitrary id that no other program locks in the same database. */
 const MIGRATION_LOCK_ID = 7_319_420_417;
-/** Every statement on a table waits behind a migration that waits for it. */
+/** While a migration waits for a table, every other statement on the table waits behind it. */
 const LOCK_TIMEOUT_MS = 3_000;
 const LOCK_ATTEMPTS = 10;
-/** In which the statements that waited behind it finish. */
+/** Between attempts, so that the statements that waited behind the migration finish. */
 const PAUSE_MS = 1_000;
 
 /**
  * Brings the database up to date and returns the names of the migrations that ran, oldest first. All of them and the
  * functions and views (migrations/README.md) are one transaction: a failed upgrade leaves the database as it was. An
- * advisory lock serializes replicas that start together; PostgreSQL releases it when its holder dies. It waits in
- * several attempts for a table that others lock.
+ * advisory lock serializes replicas that start together; PostgreSQL releases it when its holder dies. The migration
+ * makes several attempts to lock a table that others use.
  */
 export async function runMigrations(url: string, migrations = MIGRATIONS): Promise<string[]> {
   return withMigrationLock(url, migrations, async (dataSource) => {
@@ -83,7 +83,7 @@ async function findPending(executor: MigrationExecutor): Promise<string[]> {
   return pending.map(({ name }) => name);
 }
 
-/** Whether the database lacks a migration that this build knows; what `/ready` reports. */
+/** Whether the database lacks a migration of this build; `/ready` reports this. */
 export async function hasPendingMigrations(dataSource: DataSource): Promise<boolean> {
   return dataSource.showMigrations();
 }
@@ -114,7 +114,7 @@ async function connectClient(url: string): Promise<Client> {
     application_name: 'gateway migrations',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    // It waits for the lock as long as another process migrates, whatever the limits of the role are.
+    // Waits for the advisory lock as long as another process migrates, whatever limits the role has.
     options: '-c statement_timeout=0 -c lock_timeout=0',
   });
   await client.connect();

@@ -12,12 +12,12 @@ export interface SchemaAtStart {
 }
 
 const CHECK_AGAIN_AFTER_MS = 1_000;
-/** An empty database lacks all of them. */
+/** An empty database lacks every migration. */
 const MAX_LOGGED_NAMES = 5;
 
 /**
- * Brings the schema up to date, or waits for it: a process that does not migrate must not serve on an older schema, and
- * is not ready while it waits: it listens only on the management port.
+ * Brings the schema up to date, or waits until another process has: a process must not serve on an older schema. While
+ * it waits, it is not ready and listens only on the management port.
  * @returns `false` when the stop signal came first
  */
 export async function ensureSchema({ databaseUrl, migrate, logger, stopSignal }: SchemaAtStart): Promise<boolean> {

@@ -137,7 +137,7 @@ async function runInitdb({ programs, account, home }: Cluster, options: readonly
     await promisify(execFile)(programs.initdb, options, { ...account, cwd: '/', env: { LC_ALL: 'C' } });
   } catch (error) {
     const { stderr, message } = error as { readonly stderr?: string; readonly message: string };
-    // Not the message of a program that ran: it repeats the command.
+    // The message of a failed program repeats the command, so its error output is preferred.
     const reason = stderr?.trim() || message;
     throw new EmbeddedServerError(
       `The database of the embedded PostgreSQL cannot be created in ${home}:\n${reason}\n` +
@@ -148,11 +148,11 @@ async function runInitdb({ programs, account, home }: Cluster, options: readonly
 }
 
 /**
- * Ends the server that a killed gateway left running on this cluster, and that its guard has not ended yet.
+ * Ends the server that a killed gateway left running on this cluster, if its guard has not ended it yet.
  *
  * A dead server's lock file is never removed, because PostgreSQL uses it to detect remaining children. But PostgreSQL
  * does not start while any process has the id in it, such as a zombie or a program with a reused id. So the id is
- * replaced by that of this process, which as the new server's parent cannot be an old server.
+ * replaced by the id of this process, because PostgreSQL ignores the id of its own parent.
  */
 async function endOrphan(data: string): Promise<void> {
   const lock = readLockFile(data);

@@ -9,9 +9,8 @@ export interface GuardedServer {
 }
 
 /**
- * Ends a server whose owner was killed. After `kill -9` the owner can do nothing, and a server that does not notice
- * would run until the next start. The guard is a separate process that notices by its channel to the owner, which the
- * system closes.
+ * Ends a server whose owner was killed. After `kill -9` the owner can do nothing, and the server would run until the
+ * next start. The guard is a separate process that notices when the system closes its channel to the owner.
  */
 export class OrphanGuard {
   private readonly child: ChildProcess;
@@ -24,7 +23,7 @@ export class OrphanGuard {
     this.child.channel?.unref();
   }
 
-  /** Watches this process from now on, instead of an earlier one. */
+  /** From now on watches the process with this id instead of an earlier one. */
   watch(pid: number): void {
     const server: GuardedServer = { pid, startMark: processStartMark(pid), endSteps: this.endSteps };
     this.child.send(server, () => undefined);

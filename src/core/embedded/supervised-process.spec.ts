@@ -27,7 +27,7 @@ describe('a supervised server', () => {
     return new SupervisedProcess({ name: 'The server', launch, onLaunch, endSteps: [['SIGKILL', 2_000]] }, logger);
   }
 
-  it('runs on after a restart that a full disk cannot record', async () => {
+  it('keeps running when a full disk prevents recording its restart', async () => {
     const server = supervise(() => {
       if (children.length > 1) throw FULL_DISK;
     });
@@ -39,7 +39,7 @@ describe('a supervised server', () => {
     expect(children).toHaveLength(2);
   });
 
-  it('does not outlive a start that a full disk cannot record', async () => {
+  it('ends when a full disk prevents recording its start', async () => {
     const server = supervise(() => {
       throw FULL_DISK;
     });

@@ -8,7 +8,7 @@ const LONGEST_RETRY_MS = 5_000;
 
 /** A child server process on 127.0.0.1. */
 export interface EmbeddedServer {
-  /** Holds the password. */
+  /** Contains the password. */
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export class SupervisedProcess {
     if (pid !== undefined) this.definition.onLaunch(pid);
   }
 
-  /** A full disk may have no room for the record, but the server runs: another start would find its port in use. */
+  /** On a full disk the record fails, but the server runs on: another start would find its port in use. */
   private recordRestart(child: ChildProcess): void {
     try {
       this.record(child);

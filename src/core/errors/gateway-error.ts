@@ -84,7 +84,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** What failed, for operators: the cause of an error whose message is for clients. */
+/** Describes a failure for operators: by its cause, when its message is meant for clients. */
 export function describeCause(error: unknown): string {
   return String(error instanceof GatewayError ? (error.cause ?? error) : error);
 }

@@ -16,14 +16,14 @@ export function eventOf(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
-/** The serving model and its price, for `X-LLM-Model` and `X-LLM-Cost-Micro`. */
+/** The serving model and the cost, for `X-LLM-Model` and `X-LLM-Cost-Micro`. */
 export interface Billed {
   readonly modelId: string;
   readonly costMicro: Micro;
 }
 
 export interface AnswerHead {
-  /** Default: that of the route. */
+  /** Default: the status of the route. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string | number>>;
   readonly billed?: Billed;

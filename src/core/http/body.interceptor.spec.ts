@@ -51,7 +51,7 @@ describe('BodyBudget', () => {
     expect(() => claim.growWithCopies(601, 0)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
   });
 
-  it('reserves an eighth for small bodies, for announced and growing bodies', () => {
+  it('reserves an eighth for small bodies, against announced and growing bodies', () => {
     const budget = new BodyBudget(800 * KIB);
     budget.claim(500 * KIB - 1, ONE);
     budget.claim(200 * KIB, OTHER);

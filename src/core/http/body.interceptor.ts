@@ -24,7 +24,7 @@ import { discardUnreadBody } from './lingering-close';
 import { hasBody, replyOf, requestOf } from './request';
 import type { FormRules, RouteRules } from './route.decorators';
 
-/** Token of the guard that judges a caller once more after a slow body. */
+/** Token of the guard that checks a caller again after a slow body. */
 export const CALLER_GUARD = Symbol('CALLER_GUARD');
 
 /**
@@ -37,8 +37,8 @@ const MAX_VERDICT_AGE_MS = 1_000;
 const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Reads the body after all guards have passed: strict JSON, or a form where a route takes one, within the memory
- * budget. The guards judge the caller again when the body took long to arrive.
+ * Reads the body after all guards have passed: strict JSON, or a form where the route accepts one, within the memory
+ * budget. The guards check the caller again when the body took long to arrive.
  */
 @Injectable()
 export class BodyInterceptor implements NestInterceptor {
@@ -70,7 +70,7 @@ export class BodyInterceptor implements NestInterceptor {
       : this.proceed(body, request, context, next);
   }
 
-  /** A promise unless the body has arrived already and is small. */
+  /** Returns a promise unless the body has already arrived and is small. */
   private read(request: FastifyRequest, { raw: response }: FastifyReply): unknown {
     this.assertAccepted(request);
     const claim = this.claim(request, response);
@@ -80,7 +80,7 @@ export class BodyInterceptor implements NestInterceptor {
     return this.parse(request, claim);
   }
 
-  /** `undefined` for a body that other routes refuse. */
+  /** Returns `undefined` for a body that other routes would refuse. */
   private async tryRead(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     try {
       return await this.read(request, reply);
@@ -113,7 +113,7 @@ export class BodyInterceptor implements NestInterceptor {
    * @throws GatewayError `service_unavailable`.
    */
   private claim(request: FastifyRequest, response: ServerResponse): BodyClaim {
-    // The close event, which releases the claim, was emitted while a guard waited.
+    // The connection closed while a guard waited: its close event, which would release the claim, is over.
     if (request.raw.destroyed) throw connectionLost();
     const announcedBytes = Number(request.headers['content-length'] ?? 0);
     const claim = this.budget.claim(announcedBytes, ownerOf(request));
@@ -121,7 +121,7 @@ export class BodyInterceptor implements NestInterceptor {
     return claim;
   }
 
-  /** @throws GatewayError what the headers alone rule out */
+  /** @throws GatewayError for a request that its headers alone rule out */
   private assertAccepted({ mediaType, rules, raw: { headers } }: FastifyRequest): void {
     const { form } = rules;
     const isJson = mediaType === 'application/json' && (form === undefined || form.json === true);
@@ -191,9 +191,9 @@ export class BodyInterceptor implements NestInterceptor {
 }
 
 /**
- * Work with a key outlives its connection, and so does work that cannot be aborted: the body is in use until the
- * handler has ended, for a live reply until its promise settles. Small bodies without a key are not worth the
- * subscription.
+ * Work with an idempotency key outlives its connection, and so does work that cannot be aborted. So the claim lasts
+ * until the handler has ended, or for a live reply until its promise settles. For small bodies without a key, tracking
+ * this is not worth the cost.
  */
 function handleWithin({ context: { memory }, headers }: FastifyRequest, next: CallHandler): Observable<unknown> {
   if (!(memory instanceof BodyClaim)) return next.handle();
@@ -211,7 +211,7 @@ function handleWithin({ context: { memory }, headers }: FastifyRequest, next: Ca
   );
 }
 
-/** Whom the memory of the body is charged to. Callers without an account share one budget. */
+/** The owner that the memory of the body counts against. Callers without an account share one budget. */
 function ownerOf({ context, caller, rules }: FastifyRequest): string {
   return context.principal?.organizationId ?? caller?.userId ?? rules.session ?? 'public';
 }
@@ -371,7 +371,7 @@ export class BodyClaim implements RequestMemory {
     return this.bytes <= SMALL_BYTES;
   }
 
-  /** Another holder: the claim ends with its last one. @returns ends this hold; call it once */
+  /** Adds a holder; the claim ends with its last holder. @returns a function that ends this hold; call it once */
   share(): () => void {
     this.holders++;
     return () => this.release();

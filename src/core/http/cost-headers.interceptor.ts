@@ -71,7 +71,7 @@ export class CostHeadersInterceptor implements NestInterceptor {
   }
 }
 
-/** Bypasses `reply.send`, whose hooks and serialization have nothing to do here. */
+/** Bypasses `reply.send`, because no hook or serialization is needed here. */
 function sendJson(reply: FastifyReply, { context }: FastifyRequest, { text, head }: Json): void {
   const { status, headers, billed } = head;
   const all: Record<string, unknown> = { ...reply.getHeaders(), ...context.rateLimitHeaders, ...headers };
@@ -82,7 +82,7 @@ function sendJson(reply: FastifyReply, { context }: FastifyRequest, { text, head
   all['content-type'] = JSON_TYPE;
   all['content-length'] = Buffer.byteLength(text);
   const response = reply.raw.writeHead(status ?? reply.statusCode, all as OutgoingHttpHeaders);
-  // After the headers were accepted: a hijacked reply cannot report their fault.
+  // Only after the headers were accepted: a hijacked reply cannot report invalid headers.
   reply.hijack();
   response.end(text);
 }
@@ -97,7 +97,7 @@ function setHead(reply: FastifyReply, { context }: FastifyRequest, { head }: Byt
   }
 }
 
-/** Of a response that bypasses Fastify's headers. */
+/** The headers of a response that bypasses Fastify. */
 function liveHeaders({ context }: FastifyRequest, { modelId, costMicro }: Billed): Record<string, string> {
   return {
     ...context.rateLimitHeaders,
@@ -130,7 +130,7 @@ function setWriteTimeout(response: ServerResponse, timeoutMs: number): void {
   response.socket?.setTimeout(timeoutMs);
 }
 
-/** Names the request in its response. Refusals before this interceptor get the header from the exception filter. */
+/** Adds `X-Request-Id` to the response. Refusals before this interceptor get the header from the exception filter. */
 @Injectable()
 export class RequestIdInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

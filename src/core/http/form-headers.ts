@@ -49,7 +49,7 @@ const MAX_NAME_BYTES = 100;
 export interface PartHeader {
   /** Field name without a trailing `[]`. */
   readonly name: string;
-  /** Whether it was sent with a file name; the name itself is dropped. */
+  /** Whether the part was sent with a file name; the name itself is dropped. */
   readonly named: boolean;
   /** Lower case, without parameters; `null` when missing. */
   readonly contentType: string | null;

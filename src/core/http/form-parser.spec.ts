@@ -78,7 +78,7 @@ describe('a form', () => {
     expect(contentOf(parse(body, everywhere))).toEqual(whole);
   });
 
-  it('may have a preamble and epilogue line, padded boundaries, quotes in names, and header names in any case', () => {
+  it('may have a preamble, an epilogue, padded boundaries, quotes in names, and header names in any case', () => {
     const body = Buffer.from(
       `\r\n--${BOUNDARY} \t\r\ncontent-DISPOSITION: FORM-DATA; NAME="a\\"b"\r\nX-Other: 1\r\n\r\nv\r\n--${BOUNDARY}--\r\nmore`,
     );

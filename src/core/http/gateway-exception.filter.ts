@@ -32,7 +32,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
   const requestId = toRequestId(request.id);
   // Requests with an undecodable path and worker probes have no context.
   const context = request.context as RequestContext | undefined;
-  // The first request of a replayed failure has logged it.
+  // A replayed failure was logged by its first request.
   if (error.code === 'internal_error' && !reply.hasHeader('idempotent-replayed')) {
     logger.error({
       event: 'unexpected_failure',
@@ -97,14 +97,14 @@ function toGatewayError(thrown: unknown): GatewayError {
 }
 
 /**
- * Whether a connection to a server broke, such as that of PostgreSQL while it opens. The error of a broken connection
- * of the client has the same code, but names no system call.
+ * Whether a connection to a server broke, such as to PostgreSQL while it opens. A broken client connection has the same
+ * error code, but names no system call.
  */
 function isServerLost(thrown: unknown): boolean {
   return frameworkCode(thrown) === 'ECONNRESET' && types.isNativeError(thrown) && 'syscall' in thrown;
 }
 
-/** Fastify's error code, also when Nest has wrapped the error. */
+/** Fastify's error code, even when Nest has wrapped the error. */
 function frameworkCode(thrown: unknown): string | undefined {
   for (const candidate of [thrown, thrown instanceof Error ? thrown.cause : undefined]) {
     if (

@@ -26,7 +26,7 @@ const lingering = new Map<DiscardLimits, number>();
 export function discardUnreadBody(request: FastifyRequest, reply: FastifyReply): void {
   const { raw, headers } = request;
   if (raw.complete || !hasBody(request)) return;
-  // Requests without a route have neither.
+  // Requests without a route have neither property.
   const isAuthenticated = request.context?.principal != null || request.caller != null;
   const limits = isAuthenticated ? AUTHENTICATED_DISCARD : ANONYMOUS_DISCARD;
   // The connection cannot be reused after a body that is not read completely or was never requested. In all other cases
@@ -61,7 +61,7 @@ function discardRestOfBody(request: IncomingMessage, response: ServerResponse, l
   });
 }
 
-/** Replaces `destroySoon`, with which Node closes the connection after its last response, by a lingering close. */
+/** Makes `destroySoon`, which Node calls after the last response of a connection, close it lingeringly. */
 export function lingerOnClose(socket: Socket, limits: DiscardLimits): void {
   socket.destroySoon = () => closeLingering(socket, limits);
 }
@@ -97,6 +97,6 @@ export function discardInput(socket: Socket, limitBytes: number): void {
     if (discardedBytes > limitBytes) socket.pause();
   });
   socket.resume();
-  // The parser reads past the stream. When it has stopped, `resume` alone would assume a read in progress.
+  // The parser reads directly from the handle. Once it stops, `resume` alone would assume that a read is in progress.
   socket._read(0);
 }

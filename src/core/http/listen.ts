@@ -14,7 +14,7 @@ interface Listener<Result> {
   listen(address: { host: string; port: number }): Promise<Result>;
 }
 
-/** As `listen` of Fastify and Nest. @throws ListenError */
+/** Listens like `listen` of Fastify and Nest. @throws ListenError */
 export async function listen<Result>(
   server: Listener<Result>,
   { host, port }: { readonly host: string; readonly port: number },

@@ -109,7 +109,7 @@ describe('an event stream', () => {
     expect(bodyOf(response)).toBe(`data: 1\n\ndata: 2\n\n${DONE}`);
   });
 
-  it('is drained once a client that stopped reading has read on', async () => {
+  it('is drained once a client that stopped reading resumes', async () => {
     const piece = `data: ${'x'.repeat(65_536)}\n\n`;
     let written = 0;
     const response = await exchange([get('/a')], async () => {

@@ -49,7 +49,7 @@ export class ResponseConnection implements ClientConnection {
   }
 }
 
-/** The value for text that is not an IP address: a proxy's `unknown`, or an empty one of a closed connection. */
+/** Stands for text that is not an IP address: `unknown` of a proxy, or empty text of a closed connection. */
 const UNKNOWN = 'unknown';
 const BRACKETED = /^\[([^\]]*)\](?::\d+)?$/;
 const IPV4_WITH_PORT = /^([\d.]+):\d+$/;

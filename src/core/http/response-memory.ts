@@ -6,9 +6,9 @@ import type { RequestMemory } from '../types/request-context';
 import { FairBytes } from '../concurrency/fair-bytes';
 
 /**
- * Counts the memory of responses that are held whole until they are sent: images from providers, and replays. While an
- * organization holds more than is free of `MAX_BUFFERED_BYTES`, it gets no more of them. Images that are being made are
- * not counted, because their sizes are unknown: they can exceed the limit.
+ * Counts the memory of responses that are held whole until they are sent: images from providers, and replays. An
+ * organization that holds more than is free of `MAX_BUFFERED_BYTES` gets no further such response. Images that are
+ * being generated do not count yet, because their sizes are unknown: they can exceed the limit.
  */
 @Injectable()
 export class ResponseMemory {
@@ -28,8 +28,8 @@ export class ResponseMemory {
   }
 
   /**
-   * Counts bytes while `work` runs, and then until the memory of their request ends. That may end first: without an
-   * idempotency key it does not outlive the connection, but images are still stored.
+   * Counts bytes while `work` runs, and then until the memory claim of their request ends. The claim may end first:
+   * without an idempotency key it does not outlive the connection, but images are still stored.
    */
   async during<T>(bytes: number, organizationId: string, request: RequestMemory, work: () => Promise<T>): Promise<T> {
     this.bytes.take(organizationId, bytes);

@@ -25,13 +25,13 @@ export interface RouteRules {
   readonly public?: true;
   /** The dashboard's access rule. Without it, and unless public, the route requires an API key. */
   readonly session?: Access;
-  /** A dashboard route that only answers, although its method is that of a change. */
+  /** A dashboard route that changes nothing, although its method is that of a change. */
   readonly answersOnly?: true;
   /** Whether the route costs money: callers over their limits are refused before the body is read. */
   readonly spends?: true;
-  /** Operation id of the document, of a route that spends. */
+  /** Operation id in the API document; set for a route that spends. */
   readonly operation?: string;
-  /** What the route generates; required of a route that spends. */
+  /** What the route generates; required for a route that spends. */
   readonly modality?: ModalityName;
   /** Whether the route accepts an `Idempotency-Key`. Other routes ignore the header. */
   readonly idempotencyKey?: 'optional' | 'required';
@@ -41,7 +41,7 @@ export interface RouteRules {
   readonly maxBodyBytes?: number;
   /** Keeps the raw bytes of a JSON body next to the parsed value. */
   readonly keepsRawBody?: true;
-  /** Runs without a body, rather than refuse the request, where the body cannot be read or is no JSON. */
+  /** Runs without a body when the body cannot be read or is not JSON, instead of refusing the request. */
   readonly optionalBody?: true;
   /** Accepts values that cannot be passed on unchanged, such as NUL characters. */
   readonly acceptsUnfaithful?: true;
@@ -57,18 +57,18 @@ export const Public = (): MethodDecorator => rule({ public: true });
 /** Settings and names are short; an unauthenticated caller must not make the service buffer megabytes. */
 const MAX_SESSION_BODY_BYTES = 64 * 1024;
 
-/** The same for a route that can use a small JSON body, and needs none. */
+/** Like {@link Public}, for a route that can use a small JSON body but does not need one. */
 export const PublicWithOptionalBody = (): MethodDecorator =>
   rule({ public: true, maxBodyBytes: MAX_SESSION_BODY_BYTES, optionalBody: true });
 
-/** Declares who may call a dashboard route. The process does not start if one lacks it. */
+/** Declares who may call a dashboard route. The process does not start when a dashboard route lacks it. */
 export const Session = (session: Access, { maxBodyBytes = MAX_SESSION_BODY_BYTES } = {}): MethodDecorator =>
   rule({ session, maxBodyBytes });
 
 /** Counts the calls of a dashboard route apart from changes, because it has a body but changes nothing. */
 export const AnswersOnly = (): MethodDecorator => rule({ answersOnly: true });
 
-/** Marks a route that costs money. Its method is named like the operation. */
+/** Marks a route that costs money. The name of its method is the operation id. */
 export const Spends = (): MethodDecorator => (target, name, descriptor) =>
   rule({ spends: true, operation: String(name) })(target, name, descriptor);
 
@@ -99,9 +99,7 @@ function rule(rules: RouteRules): MethodDecorator {
 
 const DASHBOARD_API = '/dashboard/api/';
 
-/**
- * @throws Error for a route whose decorators leave open, or contradict, who may call it and what its key must allow.
- */
+/** @throws Error for a route whose decorators omit or contradict who may call it and what its key must allow. */
 export function assertRulesDecided(url: string, rules: RouteRules): void {
   if ((rules.session !== undefined) !== url.startsWith(DASHBOARD_API)) {
     throw new Error(`${url}: routes below ${DASHBOARD_API}, and no others, must have @Session()`);

@@ -20,10 +20,10 @@ interface Level {
 }
 
 /**
- * The JSON path of the first number beyond what a double counts exactly (2^53 - 1) that does not keep its digits
- * through `JSON.parse` and `JSON.stringify`; '' when the text is that number, `undefined` without one. Smaller numbers
- * follow the usual rules of doubles. The text is valid JSON. One pass: ten megabytes take some 100 ms, so run it only
- * on texts with such large numbers.
+ * The JSON path of the first number beyond what a double represents exactly (2^53 - 1) that does not keep its digits
+ * through `JSON.parse` and `JSON.stringify`; '' when the text is only that number, `undefined` without such a number.
+ * Smaller numbers follow the usual rules of doubles. The text is valid JSON. One pass: ten megabytes take some 100 ms,
+ * so run it only on texts with such large numbers.
  */
 export function findInexactNumber(text: string): string | undefined {
   const levels: Level[] = [];
@@ -74,7 +74,7 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-/** The position after it. */
+/** The position after the number that begins at `start`. */
 function endOfNumber(text: string, start: number): number {
   let at = start + 1;
   for (; at < text.length; at++) {

@@ -40,10 +40,10 @@ interface Scan {
 /**
  * Parses a UTF-8 JSON text.
  * @param admit called before the parse with the maximum heap size of the value in bytes; may throw.
- * @param onUnfaithful receives the `validation_failed` for a value that cannot be passed on as it is, instead of the
- * caller.
- * @throws GatewayError `invalid_json` when it is not one; `validation_failed` (with `param` where there is one) when it
- * is, but is too deep or too wide, repeats a name, or contains a value that cannot be passed on unchanged.
+ * @param onUnfaithful receives the `validation_failed` for a value that cannot be passed on unchanged, instead of
+ * throwing it.
+ * @throws GatewayError `invalid_json` when the text is not JSON; `validation_failed` (with `param` where there is one)
+ * when it is too deep or too wide, repeats a name, or contains a value that cannot be passed on unchanged.
  */
 export function parseStrictJson(
   bytes: Buffer,
@@ -134,7 +134,7 @@ function tooComplex(what: string): GatewayError {
 interface Survey {
   /** Number of object members. Fewer than in the text: a name was repeated. */
   names: number;
-  /** A number lies beyond what a double counts exactly. */
+  /** Whether a number lies beyond what a double represents exactly. */
   unsafe: boolean;
 }
 

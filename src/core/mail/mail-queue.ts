@@ -6,7 +6,7 @@ import type { Mail } from './mailer';
 export interface MailQueueOptions {
   /** Maximum number of pending mails; further ones are dropped. */
   readonly maxPending: number;
-  /** Pauses before the second attempt, the third and so on. */
+  /** Pauses before the second, third and further attempts. */
   readonly retryDelaysMs: readonly number[];
 }
 

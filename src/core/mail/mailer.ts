@@ -1,6 +1,6 @@
 /** A mail in plain text. Its text may grant access to an account: it is logged only by the file mailer. */
 export interface Mail {
-  /** One address, validated by `common/email-address`. */
+  /** One address, validated by `parseEmailAddress`. */
   readonly to: string;
   readonly subject: string;
   readonly text: string;
@@ -10,13 +10,13 @@ export interface Mail {
 export type MailDestination =
   { readonly kind: 'server' } | { readonly kind: 'folder'; readonly path: string } | { readonly kind: 'none' };
 
-/** Sends mails. Call it after the commit of the change that the mail reports. */
+/** Sends mails. Call `send` after the commit of the change that the mail reports. */
 export abstract class Mailer {
   abstract readonly destination: MailDestination;
 
   /**
-   * Queues a mail and returns: it is sent in the background, so that the mail server affects neither the latency nor
-   * the outcome of a request.
+   * Queues a mail to be sent in the background, so that the mail server affects neither the latency nor the outcome of
+   * a request.
    * @throws GatewayError `not_configured`
    */
   abstract send(mail: Mail): Promise<void>;

@@ -1,4 +1,4 @@
-/** Between two characters they make a word look like a URL. */
+/** Punctuation that makes a word look like a URL when it stands between two characters. */
 const LINKING_PUNCTUATION = /(?<=\S)[.:/@](?=\S)/gu;
 
 /**

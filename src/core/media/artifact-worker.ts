@@ -47,7 +47,7 @@ async function sizeOf(track: InputVideoTrack): Promise<Pick<ProbedArtifact, 'typ
   return isSane ? { type: 'video', width, height } : null;
 }
 
-/** `null`: not a supported type. */
+/** Returns `null` for an unsupported type. */
 function contentTypeOf(format: InputFormat, hasPicture: boolean): string | null {
   switch (format) {
     case MP4:

@@ -17,7 +17,7 @@ import { AacRemuxer, AlacRemuxer, OpusRemuxer, type PacketRemuxer, VorbisRemuxer
 import type { ProbedAudio } from './media-probes';
 import { readVorbisHeaders } from './vorbis-headers';
 
-// It would print content of client files to the console.
+// The library would print content of client files to the console.
 Logging.level = LogLevel.Silent;
 
 /** Start of the box with the ALAC cookie: size, type and zero version. */
@@ -51,7 +51,7 @@ export async function remuxContainer(bytes: Uint8Array<ArrayBuffer>, assertCpuLi
   }
 }
 
-/** None: the library finds them. */
+/** Yields none, so that the library finds the frames. */
 function* framesOf(file: Buffer): Generator<Buffer> {
   yield* mp4Samples(file);
   yield* webmFrames(file);

@@ -127,7 +127,7 @@ describe('400 for a mask', () => {
     const many = withMillionOf('IDAT');
     const one = Buffer.concat([ALPHA.subarray(0, 33), pngChunk('IDAT', Buffer.alloc(12_000_000)), ALPHA.subarray(33)]);
     let [manyCost, oneCost] = [Infinity, Infinity];
-    // The best of some rounds: garbage collection and other processes only add to the cost.
+    // The minimum of several rounds: garbage collection and other processes only add to the cost.
     for (let round = 0; round < 5; round++) {
       manyCost = Math.min(manyCost, await refusalCost(many));
       oneCost = Math.min(oneCost, await refusalCost(one));

@@ -26,9 +26,9 @@ export class EditMasks implements OnModuleDestroy {
   private readonly processes = new MediaProcesses<Uint8Array>('./mask-worker', TIMEOUT_MS, MAX_PROCESSES);
 
   /**
-   * A grey PNG of the same size in which pixels that are more transparent than opaque have `color`, and the others the
-   * opposite one.
-   * @param ownerId the organization that owns the mask: those of several owners alternate.
+   * A grey PNG of the same size: pixels that are more transparent than opaque get `color`, all others the opposite
+   * color.
+   * @param ownerId the organization that owns the mask; masks of several owners alternate.
    * @throws GatewayError `validation_failed` with `param: mask` unless the mask is a PNG image with such pixels,
    *   without interlacing, and of at most 4,096 × 4,096 pixels.
    */

@@ -9,7 +9,7 @@ import { serveTasks } from './media-program';
 import { PNG_SIGNATURE_BYTES, pngChunksOf, pngHeaderOf } from './png-chunks';
 
 const [BLACK, WHITE] = [0, 255];
-/** Others may decompress to anything. */
+/** Other chunks are dropped, because they may decompress to any size. */
 const NEEDED_CHUNKS: ReadonlySet<string> = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND']);
 /** Encoders write a chunk for 8 KiB of pixels or more, and palettes of at most 256 colors of three bytes. */
 const MAX_NEEDED_CHUNKS = 10_000;
@@ -17,7 +17,7 @@ const MAX_PALETTE_BYTES = 768;
 
 serveTasks(convert);
 
-/** `null`: the mask is damaged, or nowhere transparent. */
+/** Returns `null` when the mask is damaged or has no transparent pixel. */
 function convert({ bytes, color }: MaskTask): Uint8Array<ArrayBuffer> | null {
   try {
     const image = decode(withoutExtras(Buffer.from(bytes)), { checkCrc: true });
@@ -34,8 +34,8 @@ function convert({ bytes, color }: MaskTask): Uint8Array<ArrayBuffer> | null {
 
 /**
  * The mask without needless chunks.
- * @throws RangeError unless it has one header, exactly the pixels that it announces, and no more chunks and colors than
- *   images need: the decoder obeys every header, decompresses all there is, and keeps an object for each color.
+ * @throws RangeError unless it has one header, exactly the pixels that the header announces, and no more chunks and
+ *   colors than images need: the decoder obeys every header, decompresses everything, and keeps an object per color.
  */
 function withoutExtras(bytes: Buffer): Buffer {
   const frames = [bytes.subarray(0, PNG_SIGNATURE_BYTES)];

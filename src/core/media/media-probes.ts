@@ -18,7 +18,7 @@ export class AudioProbe implements OnModuleDestroy {
   /**
    * Reads mp3 (mpga, mpeg), mp4, m4a, mov, webm, mkv, ogg, wav, flac and aac, regardless of file names, and writes the
    * counted packets to a new file: m4a for AAC-LC and ALAC, ogg for Opus and Vorbis, wav for PCM, A-law and mu-law, and
-   * bare frames for MPEG audio and FLAC. It contains nothing else of the upload.
+   * bare frames for MPEG audio and FLAC. The new file contains nothing else of the upload.
    * @param ownerId the organization that owns the file: a single one never occupies all processes.
    * @param signal withdraws the file while it waits for a process
    * @throws GatewayError `validation_failed` with `param` when the file has no audio of these codings, is damaged or
@@ -64,14 +64,14 @@ export interface ProbedArtifact {
   readonly durationSeconds: number;
 }
 
-/** Request to the process that reads artifacts. It asks for the bytes that it needs. */
+/** Request to the process that reads artifacts. The process asks for further bytes that it needs. */
 export interface ArtifactProbeTask {
   readonly sizeBytes: number;
-  /** The beginning of the file, which has most of what is needed: each other range costs two messages. */
+  /** The beginning of the file, which usually suffices: each other range costs two messages. */
   readonly head: Uint8Array;
 }
 
-/** Open until the reply. */
+/** A file that stays open until the reply. */
 interface OpenFile {
   readonly descriptor: number;
   readonly sizeBytes: number;
@@ -102,7 +102,7 @@ export class ArtifactProbe implements OnModuleDestroy {
       const { bytesRead } = await readFile(descriptor, bytes, 0, bytes.length, start);
       return bytes.subarray(0, bytesRead);
     };
-    // An error is that of the range that the process asks for instead.
+    // Reports no error here: the process then requests this range itself and gets the error.
     const head = await readRange(0, HEAD_BYTES).catch(() => new Uint8Array());
     return this.processes.run({ sizeBytes, head } satisfies ArtifactProbeTask, null, { readRange });
   }

@@ -23,16 +23,16 @@ describe('media processes', () => {
     expect(await run('read', async (start, end) => file.subarray(start, end))).toBe('234');
   });
 
-  it('find a file unreadable of which a range cannot be read', async () => {
+  it('report a file as unreadable when a range of it cannot be read', async () => {
     const failing: ReadRange = () => Promise.reject(new Error('EIO'));
     expect(await run('read', failing)).toBeNull();
   });
 
-  it('find a file unreadable whose reader crashes', async () => {
+  it('report a file as unreadable when its process crashes', async () => {
     expect(await run('crash')).toBeNull();
   });
 
-  it('find all files unreadable that exceed the time limit', async () => {
+  it('report every file that exceeds the time limit as unreadable', async () => {
     const impatient = new MediaProcesses<string>(PROGRAM, 0, 2);
     const outcomes = Array.from({ length: 5 }, () => impatient.run('read', 'organization'));
     expect(await Promise.all(outcomes)).toEqual(outcomes.map(() => null));
@@ -49,27 +49,27 @@ describe('media processes', () => {
     await broken.close();
   });
 
-  it('read a file again whose process an earlier file had broken', async () => {
+  it('read a file again when an earlier file had broken its process', async () => {
     const task = 'reply, then crash with the next task';
     expect(await run(task)).toBe(task);
     expect(await run('read', async () => Buffer.from('next'))).toBe('next');
   });
 
-  it('do not keep a task waiting when one dies after its reply', async () => {
+  it('do not keep a task waiting when a process dies after its reply', async () => {
     for (let index = 0; index < 10; index++) expect(await run('reply, then crash')).toBe('reply, then crash');
   });
 
-  it('start no task in one whose reply crossed its time limit', async () => {
+  it('start no task in a process whose reply arrived after its time limit', async () => {
     const late = new MediaProcesses<string>(PROGRAM, 1_000, 1);
     await late.run('reply', null);
     const outcomes = [late.run('reply', null), late.run('reply', null)];
-    // The reply arrives while the event loop is blocked, whose timers run first.
+    // The reply arrives while the event loop is blocked; afterwards, timers run first.
     for (const until = performance.now() + 1_300; performance.now() < until;);
     expect(await Promise.all(outcomes)).toEqual(['reply', 'reply']);
     await late.close();
   });
 
-  it('skip files whose clients have left while they waited, and free their bytes', async () => {
+  it('skip waiting files whose clients have disconnected, and free their bytes', async () => {
     const begun = Promise.withResolvers<void>();
     const release = Promise.withResolvers<Buffer>();
     const readRange: ReadRange = () => {

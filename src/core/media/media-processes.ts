@@ -29,7 +29,7 @@ interface Task<Outcome> {
 }
 
 export interface RunOptions {
-  /** For a task that does not contain its file. */
+  /** Reads ranges of the file, for a task that does not contain it. */
   readonly readRange?: ReadRange;
   /** Withdraws the task, unless a process has begun with it. */
   readonly signal?: AbortSignal;
@@ -43,9 +43,9 @@ interface Load<Outcome> {
 }
 
 /**
- * Reads containers in child processes: a hostile file costs a few seconds of one, and does not affect the gateway.
+ * Reads containers in child processes: a hostile file costs one of them a few seconds and does not affect the gateway.
  * Worker threads would not be enough, because V8 aborts the whole process for many allocations that exceed the heap of
- * one thread. Processes start on demand, and end when they are idle.
+ * one thread. Processes start on demand and end when idle.
  */
 export class MediaProcesses<Outcome> {
   private readonly idle: MediaProcess<Outcome>[] = [];
@@ -61,8 +61,8 @@ export class MediaProcesses<Outcome> {
   ) {}
 
   /**
-   * `null`: the file is not readable within the time and memory limits of a process. A process that ends with a file
-   * after it has served others may be broken by one of those, so that file is read again in a new one.
+   * Returns `null` when the file is not readable within the time and memory limits of a process. If a process dies that
+   * has served other files, one of them may have broken it, so the current file is read again in a new process.
    * @param ownerId the owner of the file: one owner's files leave a process for others, and owners alternate. `null`:
    *   no owner, in call order.
    * @throws the reason of the signal when the task is withdrawn
@@ -216,7 +216,7 @@ class MediaProcess<Outcome> {
   private async receive(message: FromMediaProcess): Promise<void> {
     if ('outcome' in message) {
       this.finish((task) => task.done(message.outcome as Outcome | null));
-      // The reply crossed its time limit: the next task would start in a process that is ending.
+      // The reply came after the time limit: the next task would start in a process that is being killed.
       if (this.isKilled) return;
       this.hasReplied = true;
       this.child.unref();
@@ -230,7 +230,7 @@ class MediaProcess<Outcome> {
     this.send({ range, bytes: bytes ?? null });
   }
 
-  /** A process that has ended gets nothing: its task is finished then. */
+  /** Sends nothing to a process that has ended, because its task is finished. */
   private send(message: ToMediaProcess): void {
     if (this.child.connected) this.child.send(message, () => undefined);
   }

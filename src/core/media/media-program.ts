@@ -30,8 +30,8 @@ export function serveTasks<Task>(run: (task: Task, readRange: ReadRange) => unkn
   // The gateway ends its processes after their last task. Supervisors may signal all of them when it begins to stop.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
   process.once('disconnect', () => process.exit());
-  // A library that throws in a callback of its own has met a bad file: only what fails before this ends with an exit
-  // code.
+  // An exception in a library's callback means a bad file, so the process ends with a signal. Only failures before this
+  // line end with an exit code.
   process.once('uncaughtException', () => process.kill(process.pid, 'SIGKILL'));
 }
 

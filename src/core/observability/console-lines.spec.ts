@@ -10,7 +10,7 @@ afterEach(() => {
   for (const listener of listeners) process.on('warning', listener);
 });
 
-it('makes single lines with an event, without secrets, of what libraries and Node print', () => {
+it('logs console output of libraries and Node as single lines with an event, without secrets', () => {
   const lines: string[] = [];
   logConsole(createLogger({ level: 'info', production: false }, { write: (line) => void lines.push(line) }));
   console.warn('Eviction policy is %s.\nIt should be "noeviction"', 'allkeys-lru');

@@ -114,7 +114,7 @@ describe('a log storm', () => {
     expect(lines.filter(({ event }) => event === 'other')).toHaveLength(1);
   });
 
-  it('says every ten seconds how many lines were suppressed, which adds up', () => {
+  it('logs the number of suppressed lines every ten seconds, and the numbers add up', () => {
     const { lines, counted } = storm();
     const reports = lines.filter(({ suppressed }) => suppressed !== undefined);
     expect(reports.length).toBeLessThanOrEqual(7);
@@ -123,7 +123,7 @@ describe('a log storm', () => {
     expect([suppressed, counted.length]).toEqual([24_000, 24_000]);
   });
 
-  it('says so at the end of the process too, each event at its own level', () => {
+  it('logs the number at the end of the process too, for each event at its own level', () => {
     const storms = new StormGuard(() => 0);
     const { logger, lines } = record({ level: 'info', production: false, storms });
     for (let line = 0; line < 150; line++) {

@@ -22,7 +22,7 @@ export interface LoggerSettings {
 /** pino's number of the level; lower ones are for development. */
 const INFO = 30;
 
-/** The level is the first field of a line. Lower levels are frequent, and log no foreign text. */
+/** Only lines of these levels are searched for secrets: lower levels are frequent and contain no foreign text. */
 const MAY_HOLD_SECRETS = /^\{"level":"(?:warn|error|fatal)"/;
 
 const BUFFER_BYTES = 4_096;

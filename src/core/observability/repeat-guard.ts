@@ -2,12 +2,12 @@ import type { Clock } from '../time/clock';
 
 /** Minimum interval between log lines about the same failure of the same object. */
 const REPEAT_EVERY_MS = 600_000;
-/** Bounds the memory. When it is full, all are forgotten, and logged once more. */
+/** Bounds the memory. When it is full, all failures are forgotten, so they are logged once more. */
 const MAX_FAILURES = 10_000;
 
 /**
- * Keeps work that is retried until it succeeds from logging the same failure at every retry. `StormGuard` cannot: it
- * counts the lines of an event, whatever they are about.
+ * Keeps work that is retried until it succeeds from logging the same failure at every retry. `StormGuard` does not do
+ * this: it counts all lines of an event, whatever object they concern.
  */
 export class RepeatGuard {
   /** When each failure was logged, in milliseconds of the monotonic clock. */

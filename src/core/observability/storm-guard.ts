@@ -35,7 +35,7 @@ export class StormGuard {
     this.listener = listener;
   }
 
-  /** Whether a line of this event may be written. @param report writes what was suppressed, once in ten seconds */
+  /** Whether a line of this event may be written. @param report logs the suppressed number, once in ten seconds */
   admit(event: string, report: ReportSuppressed): boolean {
     const nowMs = this.monotonic();
     let count = this.events.get(event);
@@ -53,7 +53,7 @@ export class StormGuard {
     return false;
   }
 
-  /** Reports what was suppressed since the last report. A process does so before it ends. */
+  /** Reports the lines suppressed since the last report. Call it before the process ends. */
   flush(): void {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;

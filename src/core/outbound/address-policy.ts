@@ -8,7 +8,7 @@ const BLOCKED_IPV4 = ranges(
   '10.0.0.0/8',
   '100.64.0.0/10', // carrier-grade NAT
   '127.0.0.0/8',
-  '168.63.129.16/32', // Azure answers on it from inside the host
+  '168.63.129.16/32', // services of the Azure host
   '169.254.0.0/16', // link-local, cloud metadata
   '172.16.0.0/12',
   '192.0.0.0/24', // protocol assignments, Oracle's metadata
@@ -28,7 +28,7 @@ const BLOCKED_IPV4 = ranges(
 /** The ranges of the public internet: everything outside is blocked. */
 const GLOBAL_IPV6 = ranges('2000::/3');
 
-/** Exceptions within them, mostly embedded IPv4 addresses. */
+/** Blocked exceptions within those ranges, mostly embedded IPv4 addresses. */
 const BLOCKED_IPV6 = ranges(
   '2001::/23', // Teredo, ORCHID, benchmarking, AMT
   '2001:db8::/32', // documentation

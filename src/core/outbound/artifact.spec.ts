@@ -97,7 +97,7 @@ it('applies the same rules to redirects', async () => {
   await expect(fetchArtifact()).rejects.toMatchObject({ fault: 'blocked' });
 });
 
-it('is fetched with the credential from its hosts only, and never after a redirect led elsewhere', async () => {
+it('is fetched with the credential from its hosts only, and never after a redirect to another host', async () => {
   const seen: string[] = [];
   const redirects: Record<string, string> = {
     '/0': '/1',
@@ -117,7 +117,7 @@ it('is fetched with the credential from its hosts only, and never after a redire
   expect(seen).toEqual(['/0 Bearer of-ours', '/1 Bearer of-ours', '/2 undefined', '/3 undefined']);
 });
 
-it('comes from a host whose authority became trusted later, and no longer when that has ended', async () => {
+it('is fetched from a host whose certificate authority became trusted later, and refused once trust has ended', async () => {
   answers(Buffer.of(1));
   await buffer((await fetchArtifact()).body);
   const later = await PublicHost.start();

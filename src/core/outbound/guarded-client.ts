@@ -23,7 +23,7 @@ const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const HTTPS = /^https:\/\//;
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//;
-/** Only the status of a receiver matters; this much of its body is read for a clean close. */
+/** Only the status of a webhook receiver matters; this much of its body is read for a clean close. */
 const MAX_WEBHOOK_ANSWER_BYTES = 4 * 1024;
 
 export interface OutboundLimits {
@@ -44,7 +44,7 @@ const LIMITS: OutboundLimits = {
 };
 
 export interface OutboundOptions extends AddressRules {
-  /** Refused names, including subdomains; in lower case. */
+  /** Refused host names, including subdomains; in lower case. */
   readonly denyHosts: readonly string[];
   readonly clock?: Clock;
   /** Default: DNS. */
@@ -178,7 +178,7 @@ export class GuardedClient extends OutboundClient {
   }
 
   /**
-   * For a redirect that is not followed, with any scheme.
+   * Refuses a redirect that is not followed, with any scheme.
    * @throws OutboundError `blocked` when it leads to a blocked host, as for followed redirects; else `failed`
    */
   private async refuseRedirect(target: string, signal: AbortSignal): Promise<never> {
@@ -197,7 +197,7 @@ export class GuardedClient extends OutboundClient {
     await this.addressesOf(this.rules.parse(url), AbortSignal.timeout(this.limits.lookupMs));
   }
 
-  /** Empty for a literal: the rules have judged it. */
+  /** Empty for an IP literal, which the rules have already checked. */
   private async addressesOf({ hostname }: URL, signal: AbortSignal): Promise<readonly PinnedAddress[]> {
     return literalOf(hostname) === null ? lookUpPublic(hostname, this.resolve, this.policy, signal) : [];
   }

@@ -13,12 +13,12 @@ import { OutboundError } from './outbound-error';
 import type { PinnedAddress } from './public-lookup';
 import { literalOf } from './url-rules';
 
-/** The default of Node.js, here the least. */
+/** The default of Node.js; here the minimum. */
 const MIN_ATTEMPT_MS = 250;
 
 export interface Destination {
   readonly url: URL;
-  /** The addresses resolved and judged in this call. Empty for a literal, which is never looked up. */
+  /** The addresses resolved and checked in this call. Empty for an IP literal, which is never looked up. */
   readonly addresses: readonly PinnedAddress[];
 }
 
@@ -79,8 +79,8 @@ function trustOfProcess(): SecureContext {
 }
 
 /**
- * Time for every address but the last, which gets the rest. Node.js gives up an attempt when it begins the next one,
- * after 250 ms: a distant host would be unreachable if its last address is, such as an IPv6 address from an IPv4
+ * Time for every address but the last, which gets the rest. By default Node.js abandons an attempt after 250 ms to
+ * begin the next. A distant host would then be unreachable if its last address is, such as an IPv6 address from an IPv4
  * network.
  */
 function attemptMs(connectTimeoutMs: number, { length }: readonly PinnedAddress[]): number {

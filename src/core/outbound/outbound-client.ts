@@ -10,13 +10,13 @@ export interface FetchedImage {
 
 export interface ArtifactLimits {
   readonly maxBytes: number;
-  /** From the lookup to the last byte. */
+  /** Time limit from the lookup to the last byte. */
   readonly timeoutMs: number;
 }
 
-/** What a host needs to give out a file of ours. */
+/** The credential that a host requires to serve a file of ours. */
 export interface DownloadCredential {
-  /** Host names with a port unless it is 443, in lower case. No other host gets the headers. */
+  /** Host names in lower case, with the port unless it is 443. No other host gets the headers. */
   readonly hosts: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -36,8 +36,8 @@ export interface WebhookAnswer {
 }
 
 /**
- * The only client for URLs from users and providers (README of this folder). Every call judges the host, resolves it,
- * connects only to an address judged in this call, and checks the peer.
+ * The only client for URLs from users and providers (README of this folder). Every call checks the host, resolves it,
+ * connects only to an address checked in this call, and checks the peer.
  */
 export abstract class OutboundClient {
   /**
@@ -47,13 +47,13 @@ export abstract class OutboundClient {
   abstract assertPublicUrl(url: string, param: string): void;
 
   /**
-   * The same with a lookup of its name. A name that does not resolve passes: nothing is fetched now.
+   * Checks a URL with a lookup of its host. A name that does not resolve passes, because nothing is fetched now.
    * @throws GatewayError `validation_failed`, `ssrf_blocked`, both with `param`.
    */
   abstract assertPublicHost(url: string, param: string): Promise<void>;
 
   /**
-   * The same for a URL that an upstream fetches next: a name that does not resolve is refused.
+   * Checks a URL that an upstream fetches next, with a lookup: a name that does not resolve is refused.
    * @throws GatewayError `validation_failed`, `ssrf_blocked`, both with `param`.
    */
   abstract assertFetchable(url: string, param: string): Promise<void>;
@@ -67,7 +67,7 @@ export abstract class OutboundClient {
 
   /**
    * Streams a provider artifact of at most `maxBytes`, over at most 3 redirects.
-   * @param credential sent to its hosts only, and no longer once a redirect has led elsewhere
+   * @param credential sent to its hosts only, and never after a redirect to another host
    * @throws OutboundError
    */
   abstract fetchArtifact(

@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<OutboundFault, string>> = {
 
 /** A refusal or a failure. The message names neither URL nor host; the cause does, for the log only. */
 export class OutboundError extends Error {
-  /** Of the reply that was refused; absent without a reply. */
+  /** Status of the refused reply; absent without a reply. */
   readonly status?: number;
 
   constructor(

@@ -6,7 +6,7 @@ import { OutboundClient } from './outbound-client';
 
 /**
  * The client for URLs from users and providers: images, artifacts, webhooks. Providers themselves are called through
- * `providers/kit`, at configured URLs. Invariant: no socket is opened to an address that was not judged in the same
+ * `providers/kit`, at configured URLs. Invariant: no socket is opened to an address that was not checked in the same
  * call.
  */
 @Module({

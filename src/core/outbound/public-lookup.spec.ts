@@ -32,7 +32,7 @@ it('refuses more than 64 addresses', async () => {
   await expect(lookUp(answers(65))).rejects.toMatchObject({ fault: 'failed' });
 });
 
-it('fails alike for a name without addresses, an unknown name, and a silent resolver', async () => {
+it('fails with the same error for a name without addresses, an unknown name, and a silent resolver', async () => {
   const missing = async () => {
     throw new Error('ENOTFOUND internal.example.com');
   };

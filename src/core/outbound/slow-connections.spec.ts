@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 it('waits for a host that takes a second to connect, although its other address is unreachable', async () => {
-  // As a host with an IPv6 address, for a gateway without IPv6: only the first address can connect.
+  // Like a host with an IPv6 address, seen from a gateway without IPv6: only the first address can connect.
   const resolve = new ScriptedDns({ [NAME]: [['127.0.0.1', '127.0.0.2']] }).resolve;
   const rules = { allowCidrs: ['127.0.0.0/30'], denyCidrs: [], denyHosts: [], nat64: false };
   // On a busy machine the time of an address can pass while nothing runs.

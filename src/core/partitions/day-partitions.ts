@@ -7,9 +7,9 @@ export interface DayPartition {
   readonly name: string;
   /** `YYYY-MM-DD`; `null`: the first partition, or one that is detached. */
   readonly firstDay: string | null;
-  /** The day after its last one; `null`: the last partition, or one that is detached. */
+  /** The day after the last day; `null`: the last partition, or one that is detached. */
   readonly endDay: string | null;
-  /** `detaching`: its detachment was interrupted; `detached`: it only has to be dropped. */
+  /** `detaching`: its detachment was interrupted; `detached`: it only remains to be dropped. */
   readonly state: 'attached' | 'detaching' | 'detached';
 }
 
@@ -31,14 +31,12 @@ const LAST = `
          day_of_id(first_id) - (clock_timestamp() AT TIME ZONE 'UTC')::date AS days_ahead
     FROM day_partition WHERE table_name = $1 AND is_last`;
 
-/**
- * `undefined_table`: not a partition any more; `object_not_in_prerequisite_state`: its detachment has begun or ended.
- */
+/** `undefined_table`: no longer a partition; `object_not_in_prerequisite_state`: its detachment has begun or ended. */
 const TAKEN_BY_ANOTHER = ['42P01', '55000'];
 const CHECK_VIOLATION = '23514';
 
 /**
- * Adds, detaches and drops the partitions of tables by day. Requests wait for none of it longer than some milliseconds.
+ * Adds, detaches and drops day partitions. No request waits for this longer than some milliseconds.
  */
 @Injectable()
 export class DayPartitions {
@@ -52,7 +50,7 @@ export class DayPartitions {
     return rows.map(({ name }) => name);
   }
 
-  /** The first instant for which some table has no partition of its day yet; `null`: no table is partitioned by day. */
+  /** The first instant whose day lacks a partition in some table; `null`: no table is partitioned by day. */
   async coveredUntil(): Promise<Date | null> {
     const [row] = await this.dataSource.query<{ at: Date | null }[]>(
       `SELECT min(day_of_id(first_id))::timestamp AT TIME ZONE 'UTC' AS at FROM day_partition WHERE is_last`,
@@ -70,8 +68,8 @@ export class DayPartitions {
   }
 
   /**
-   * Adds partitions until the last one, which takes all later rows, begins so many days after today by the database's
-   * clock.
+   * Adds partitions until the last one, which takes all later rows, begins `daysAhead` days after today by the
+   * database's clock.
    * @throws Error of PostgreSQL, `lock_not_available`: another process is doing so, or the table was not free in time
    */
   async extend(table: string, daysAhead: number): Promise<Extension> {
@@ -83,7 +81,7 @@ export class DayPartitions {
       if (last.days_ahead >= daysAhead) return { addedCount, ranOut };
       const isUsed = await this.hasRows(last.name);
       ranOut ||= isUsed;
-      // Rows of today and tomorrow may be in it, or arrive before it is closed.
+      // Rows of today and tomorrow may be in the last partition, or arrive before its range is closed.
       const day = dayAfter(last.first_day, isUsed ? Math.max(1, 2 - last.days_ahead) : 1);
       if (isUsed) await this.checkRange(last, day);
       try {
@@ -97,8 +95,8 @@ export class DayPartitions {
   }
 
   /**
-   * Detaches a partition and drops it; `false`: another process is doing so. Interrupted, it is completed by the next
-   * call.
+   * Detaches a partition and drops it; `false`: another process is doing so. The next call completes an interrupted
+   * one.
    * @throws Error of PostgreSQL, `query_canceled`: a transaction still reads the table
    */
   async remove(table: string, { name, state }: DayPartition): Promise<boolean> {
@@ -120,7 +118,7 @@ export class DayPartitions {
     return row?.exists === true;
   }
 
-  /** Scans the rows while others are written, so that `partition_add` need not do so under its lock. */
+  /** Scans the rows while writes continue, so that `partition_add` does not have to scan them under its lock. */
   private async checkRange({ name, first_day: firstDay }: LastPartition, day: string): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       await manager.query(`SET LOCAL lock_timeout = '50ms'`);

@@ -5,11 +5,11 @@ import { Metrics } from '../observability/metrics/catalogue';
 import { logFailure, scheduled } from '../scheduling/scheduling.module';
 import { DayPartitions } from './day-partitions';
 
-/** Adding a partition may fail for so long before the last one, which takes all later rows, is used. */
+/** Adding a partition may fail for this many days before rows go to the last one, which takes all later rows. */
 export const DAYS_AHEAD = 8;
 
 /**
- * Keeps partitions for the coming days in every table that has them. Runs in every process; one of them does the work.
+ * Keeps partitions for the coming days in every table by day. Runs in every process; one process does the work.
  */
 @Injectable()
 export class PartitionSweeps {

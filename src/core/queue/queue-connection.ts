@@ -55,7 +55,7 @@ export class QueueConnection implements OnApplicationShutdown {
   }
 }
 
-/** For every connection of a queue. */
+/** Options of every connection of a queue. */
 const CONNECTION_OPTIONS = {
   connectionName: 'gateway queues',
   maxRetriesPerRequest: null,
@@ -66,7 +66,7 @@ const CONNECTION_OPTIONS = {
 function primaryOptions(): RedisOptions {
   return {
     ...CONNECTION_OPTIONS,
-    // BullMQ has a prefix of its own.
+    // BullMQ adds its own prefix.
     keyPrefix: undefined,
     enableOfflineQueue: true,
     // Reconnects and sends the command again.
@@ -74,7 +74,7 @@ function primaryOptions(): RedisOptions {
   };
 }
 
-/** The connections to single nodes belong to `redisOptions`, which BullMQ copies for a worker that waits. */
+/** `redisOptions` apply to connections to single nodes. BullMQ copies them for a waiting worker. */
 function duplicateCluster(cluster: Cluster): Cluster {
   return cluster.duplicate([], {
     keyPrefix: undefined,

@@ -7,8 +7,8 @@ import { QueueConnection, readQueuePrefix } from './queue-connection';
 const QUEUE_PREFIX = Symbol('QueuePrefix');
 
 /**
- * The prefix is a provider of its own: `BullModule` takes its configuration for optional, and a failure to create it
- * would leave queues on a default connection instead of stopping the start.
+ * The prefix is a separate provider, because `BullModule` treats its configuration as optional: if creating it failed,
+ * queues would use a default connection instead of failing the start.
  */
 @Module({
   providers: [
@@ -38,7 +38,7 @@ class QueueConnectionModule {}
         prefix,
         // BullMQ writes its settings once; `WakeUpQueue` does so again for a Redis that has lost its data.
         skipMetasUpdate: true,
-        // The row decides whether work is repeated. A kept entry would suppress the next one of the same row.
+        // The row decides whether work is repeated. A kept entry would suppress the next entry of the same row.
         defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
       }),
     }),

@@ -19,8 +19,8 @@ export const WAKE_UP_WORKER_OPTIONS = {
 } satisfies Partial<WorkerOptions>;
 
 /**
- * Wake-ups of the same quarter of a second arrive together: all but the first are fetched without waiting for them in
- * Redis.
+ * Wake-ups due within the same quarter of a second become due together, so that a worker waits in Redis only for the
+ * first of them.
  */
 const SHARED_MS = 250;
 
@@ -35,7 +35,7 @@ export abstract class WakeUpProcessor extends WorkerHost {
     super();
   }
 
-  /** Works on the row. Returns the delay until its next wake-up; `null`: none is due. */
+  /** Works on the row. Returns the delay until its next wake-up in milliseconds; `null`: none. */
   protected abstract handle(row: WakeUp): Promise<number | null>;
 
   async process(job: Job<WakeUp>, token?: string): Promise<void> {
@@ -63,8 +63,8 @@ export abstract class WakeUpProcessor extends WorkerHost {
   }
 
   /**
-   * Takes no more wake-ups. Forced, since a graceful close would wait for a possibly unavailable Redis; wake-ups under
-   * way are still moved to their next time.
+   * Takes no more wake-ups. Forces the close, because a graceful one would wait for a possibly unavailable Redis;
+   * wake-ups in progress are still moved to their next time.
    */
   protected close(): Promise<void> {
     this.closing ??= this.worker.close(true);
@@ -72,7 +72,7 @@ export abstract class WakeUpProcessor extends WorkerHost {
   }
 }
 
-/** Rounded up, since the row must be due; a short delay stays as it is. */
+/** Rounds the due time up, because the row must be due by then; a short delay is not rounded. */
 function sharedTime(nowMs: number, delayMs: number): number {
   const atMs = nowMs + delayMs;
   return delayMs < SHARED_MS ? atMs : Math.ceil(atMs / SHARED_MS) * SHARED_MS;

@@ -5,7 +5,7 @@ import type { QueueConnection } from './queue-connection';
 /** Maximum time a sender waits for Redis. */
 const SEND_TIMEOUT_MS = 250;
 
-/** BullMQ logs every step of an entry for listeners, of which there are none: 10,000 events without this setting. */
+/** BullMQ logs every step of an entry for listeners. There are none here; the default keeps 10,000 events. */
 const MAX_EVENTS_FIELD = 'opts.maxLenEvents';
 const MAX_EVENTS = 10;
 

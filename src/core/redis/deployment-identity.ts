@@ -2,18 +2,18 @@ import type { DataSource } from 'typeorm';
 
 type Database = Pick<DataSource, 'query'>;
 
-/** Half of a UUID's first digits are enough for the few deployments that share a Redis, and keep keys short. */
+/** The first 12 digits of a UUID suffice for the few deployments that share a Redis, and keep keys short. */
 const DIGITS = 12;
 
 /**
- * Identifies a deployment, which is a database, among those that share a Redis: the prefix of all its keys, channels
- * and queues.
+ * Identifies a deployment among those that share a Redis: the prefix of all its keys, channels and queues. Each
+ * database is one deployment.
  */
 export async function readDeploymentId(database: Database): Promise<string> {
   return idOf(await database.query<Row[]>('SELECT id FROM deployment_identity'));
 }
 
-/** Gives a restored copy of a database an identity of its own, for the processes that start from now on. */
+/** Gives a restored copy of a database a new identity, which takes effect for processes that start later. */
 export async function renewDeploymentId(database: Database): Promise<string> {
   const [rows] = await database.query<[Row[], number]>(
     'UPDATE deployment_identity SET id = gen_random_uuid(), renewed_at = clock_timestamp() RETURNING id',

@@ -20,19 +20,16 @@ export type RedisClient = Redis | Cluster;
 /** Defaults for connections without process settings. */
 const COMMAND_TIMEOUT_MS = 250;
 const CONNECT_TIMEOUT_MS = 1_000;
-/**
- * A socket that is given up is closed by then; `ioredis` waits 2 s for a server that hangs or is gone, and so does the
- * exit.
- */
+/** An abandoned socket is closed by then. By default `ioredis`, and so the exit, waits 2 s for a lost server. */
 const DISCONNECT_TIMEOUT_MS = 250;
 /** Requests must be admitted again within a second after Redis recovers. */
 const LONGEST_RECONNECT_DELAY_MS = 500;
 /**
- * Before a command is sent again that met a slot on the move, or a node that is gone: several times within its timeout.
+ * Delay before a command is sent again that met a migrating slot or a lost node: several tries fit into its timeout.
  */
 const CLUSTER_RETRY_DELAY_MS = 40;
 const MAX_REDIRECTIONS = 8;
-/** A server that owes an answer for so long loses its connection; other nodes of a cluster keep theirs. */
+/** The connection to a server that does not answer for this long is closed; other cluster nodes keep theirs. */
 const SILENCE_MS = 1_000;
 
 /** The message of `ioredis` for a command without an answer in time. */
@@ -52,7 +49,7 @@ export interface ClientOptions {
   readonly keyPrefix?: string;
   readonly connectionName?: string;
   readonly commandTimeout?: number;
-  /** False: no command whose connection was lost is sent again, since it may have been executed. */
+  /** `false`: commands are not sent again after a lost connection, because they may have been executed. */
   readonly repeats?: boolean;
 }
 
@@ -87,9 +84,9 @@ export function sentinelOptions(url: string, { redisSentinels }: Pick<RedisServe
 }
 
 /**
- * `ioredis` ends a client for good if a sentinel announces a failover while the client asks for the new primary.
- * Without a connection there is nothing to close, so the subscriptions of the last one end first; the next one has its
- * own.
+ * `ioredis` ends a client permanently if a sentinel announces a failover while the client asks for the new primary.
+ * During that time there is no connection to close, so the failover subscriptions of the last connection end first; the
+ * next connection has new ones.
  */
 class PrimaryConnector extends SentinelConnector {
   constructor(options: unknown) {
@@ -103,16 +100,17 @@ class PrimaryConnector extends SentinelConnector {
 }
 
 /**
- * The server has executed nothing: it was demoted to a replica, or loads its data. Managed servers do both with the
- * socket open, and only a new connection reaches the primary. A script names the cause after its own position.
+ * Whether the server executed nothing because it was demoted to a replica or is loading its data. Managed servers keep
+ * the socket open in both cases, and only a new connection reaches the primary. In the error of a script, the cause
+ * follows the position in the script.
  */
 export function isNotPrimary(error: unknown): boolean {
   return error instanceof Error && /\b(?:READONLY|LOADING|MASTERDOWN) /.test(error.message);
 }
 
 /**
- * Replaces the connection by a new one. A client that is on its way to one stays on it: while it asks the sentinels for
- * the primary, `ioredis` would end it for good.
+ * Replaces the connection by a new one. Does nothing while the client is already connecting: while it asks the
+ * sentinels for the primary, `ioredis` would end it permanently.
  */
 export function reconnect(redis: RedisClient): void {
   if (redis.status !== 'connecting') redis.disconnect(true);
@@ -128,8 +126,8 @@ export class PrefixedRedis extends Redis {
   }
 
   /**
-   * After a stall of the process, as on a throttled CPU, timers run before the sockets are read: an answer that has
-   * arrived by then still counts.
+   * After a stall of the process, as on a throttled CPU, timers run before sockets are read. An answer that has arrived
+   * by then still counts.
    */
   override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
     const { resolve, reject } = command;
@@ -167,8 +165,8 @@ export class PrefixedCluster extends Cluster {
   }
 
   /**
-   * `ioredis` gives up for good when the last connection of an earlier attempt closes while it looks up the addresses
-   * of the nodes. Any other failure has a next attempt when this one rejects.
+   * `ioredis` stops reconnecting for good when the last connection of an earlier attempt closes while it looks up the
+   * addresses of the nodes. After any other failure it tries again when this attempt rejects.
    */
   override async connect(): Promise<void> {
     try {
@@ -211,7 +209,7 @@ export function createRedis(url: string, options: RedisOptions = {}): Redis {
   return redis;
 }
 
-/** The first nodes of a cluster, which name the others, and the options of a client of it. */
+/** The seed nodes of a cluster, which name the others, and the options of its client. */
 export function clusterArguments(
   url: string,
   nodes: readonly RedisNode[],
@@ -247,8 +245,8 @@ export function clusterArguments(
 }
 
 /**
- * A server that is gone may have no address, as in Kubernetes. `ioredis` would connect to none of the others then; this
- * way only the connection to that server fails.
+ * The name of a lost server may have no address, as in Kubernetes. `ioredis` would then connect to none of the other
+ * nodes; with this lookup, only the connection to that server fails.
  */
 const lookUpOrKeep: DNSLookupFunction = (host, done) => {
   lookup(host, (error, address) => done(null, error === null ? address : host));

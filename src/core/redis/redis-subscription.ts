@@ -7,7 +7,7 @@ export interface SubscriptionHandlers {
   onListening(): void;
 }
 
-/** Between attempts to reach a node of a cluster; there may be others. */
+/** Delay before the next attempt, which may reach another cluster node. */
 const NEXT_NODE_DELAY_MS = 250;
 
 /**
@@ -21,13 +21,13 @@ export class RedisSubscription {
   private retry: NodeJS.Timeout | undefined;
   private isStopped = false;
   /**
-   * A demoted server keeps the sockets of subscribers, which receive nothing more. The shared connection notices, since
-   * it writes, and is ready again when it has reached the new primary.
+   * A demoted server keeps the sockets of subscribers open, but they receive nothing more. The shared connection
+   * notices the failover, because it writes, and is ready again once it has reached the new primary.
    */
   private readonly follow = (): void => {
     if (this.connection !== null) reconnect(this.connection);
   };
-  /** A node that hangs, or that was taken out of the cluster, receives no more messages. */
+  /** Leaves a node that hangs or was removed from the cluster: it receives no more messages. */
   private readonly leave = (gone: Redis): void => {
     const { host, port } = this.connection?.options ?? {};
     if (gone.options.host === host && gone.options.port === port) this.connection?.disconnect();
@@ -62,7 +62,7 @@ export class RedisSubscription {
   }
 
   /**
-   * Any node of a cluster receives the messages of all. `ioredis` would move a subscription to another node by itself,
+   * Any node of a cluster receives all messages. `ioredis` would move a subscription to another node by itself,
    * but would not report that messages were lost in between.
    */
   private openNode(cluster: Cluster): void {

@@ -1,6 +1,6 @@
 /**
  * The connection to Redis for every module. It fails fast: requests get their 503 within 300 ms during a Redis outage,
- * so no command waits for a connection. Subscribers have connections of their own (`RedisSubscription`).
+ * so no command waits for a connection. Subscribers have separate connections (`RedisSubscription`).
  */
 import { once } from 'node:events';
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';

@@ -5,7 +5,7 @@ import { storageUnavailable } from '../storage/storage-failure';
 import { logFailure, scheduled, SchedulingModule } from './scheduling.module';
 
 describe('SchedulingModule', () => {
-  it('runs a task at startup, and on shutdown waits for the run under way before connections are closed', async () => {
+  it('runs a task at startup, and on shutdown waits for the current run before connections are closed', async () => {
     const events: string[] = [];
     const release = Promise.withResolvers<void>();
 
@@ -40,11 +40,11 @@ describe('SchedulingModule', () => {
 
 const ABOUT = { event: 'ledger_archive_failed', message: 'a day of the ledger could not be archived' };
 
-describe('the log of scheduled work that failed', () => {
+describe('the log line of failed scheduled work', () => {
   it.each([
     ['the reason behind an answer for clients', storageUnavailable(new Error('NoSuchBucket')), 'Error: NoSuchBucket'],
     ['any other error', new TypeError('oops'), 'TypeError: oops'],
-  ])('has %s', async (_what, error, failure) => {
+  ])('contains %s', async (_what, error, failure) => {
     const logger = new Logger();
     const warn = jest.spyOn(logger, 'warn').mockReturnValue(undefined);
     await logFailure(logger, ABOUT, () => Promise.reject(error));

@@ -31,9 +31,9 @@ export async function logFailure(
 }
 
 /**
- * Runs the scheduled work for the first time at startup, since Nest's scheduler waits for the first tick, and ends it
- * on shutdown: the scheduler stops its timers but does not wait for the runs under way, which need the connections that
- * are closed next. Long runs end early on `onModuleDestroy` of their class.
+ * Runs all scheduled work once at startup, because Nest's scheduler waits for the first tick. On shutdown, waits for
+ * the current runs: the scheduler only stops its timers, but the runs need the connections that are closed next. Long
+ * runs end early in `onModuleDestroy` of their class.
  */
 @Injectable()
 class ScheduledWork implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { ClientBase, Pool } from 'pg';
 import { DataSource } from 'typeorm';
 
-/** After which another process takes over the task of one that has died. */
+/** After this long, another process takes over the task of a process that has died. */
 const LEASE_MS = 60_000;
 
 const TAKE = 'SELECT task_lease_take($1, $2, $3) AS is_taken';
@@ -25,13 +25,13 @@ export interface TaskLease {
   /** Aborts when a renewal finds the lease lost. */
   readonly signal: AbortSignal;
   /**
-   * Call it in the transaction that writes an outcome: until that ends, no other process takes the lease.
+   * Call this in the transaction that writes an outcome: until it ends, no other process takes the lease.
    * @throws LeaseLostError
    */
   requireHeld(client: ClientBase): Promise<void>;
 }
 
-/** Host, process and a number that no other owner has. */
+/** Host, process id and a unique number. */
 export function leaseOwner(): string {
   return `${hostname()}:${process.pid}:${randomUUID()}`;
 }
@@ -55,7 +55,7 @@ export async function withTaskLease<Result>(
     const { rowCount } = await pool.query(RENEW, term);
     if (rowCount === 0) lost.abort();
   };
-  // One that fails is repeated; the database decides whether the lease has lapsed meanwhile.
+  // A failed renewal is repeated; the database decides whether the lease has lapsed meanwhile.
   const timer = setInterval(() => void renew().catch(() => undefined), leaseMs / 3);
   try {
     return await work({
@@ -74,10 +74,10 @@ export async function withTaskLease<Result>(
 /** The lease of a task as operators see it. */
 export interface TaskLeaseState {
   readonly task: string;
-  /** The present or else the latest holder; `null`: no process has run the task yet. */
+  /** The current or last holder; `null`: no process has run the task yet. */
   readonly owner: string | null;
   readonly held: boolean;
-  /** `null` with `owner`. */
+  /** `null` whenever `owner` is. */
   readonly until: Date | null;
 }
 

@@ -17,7 +17,7 @@ describe('a private file', () => {
     fs.rmSync(dataDir, { recursive: true });
   });
 
-  it.each([createFile, replaceFile])('on a full disk leaves nothing behind, whatever writes it: %p', (write) => {
+  it.each([createFile, replaceFile])('leaves no draft behind on a full disk: %p', (write) => {
     const path = join(dataDir, 'secrets.json');
     jest.spyOn(fs, 'writeFileSync').mockImplementationOnce((draft) => {
       fs.closeSync(fs.openSync(String(draft), 'wx'));
@@ -29,14 +29,14 @@ describe('a private file', () => {
     expect(fs.readdirSync(dataDir)).toEqual([]);
   });
 
-  it('that cannot be replaced leaves no draft behind', () => {
+  it('leaves no draft behind when it cannot be replaced', () => {
     const path = join(dataDir, 'services.json');
     fs.mkdirSync(path);
     expect(() => replaceFile(path, '{}')).toThrow(DataDirectoryError);
     expect(fs.readdirSync(dataDir)).toEqual(['services.json']);
   });
 
-  it('that exists is not written, so that a full or read-only disk does not matter', () => {
+  it('is not written when it exists, so that a full or read-only disk does not matter', () => {
     const path = join(dataDir, 'secrets.json');
     expect(createFile(path, 'first')).toBe(true);
     jest.spyOn(fs, 'writeFileSync').mockImplementation(() => {
@@ -45,7 +45,7 @@ describe('a private file', () => {
     expect(createFile(path, 'second')).toBe(false);
   });
 
-  it('names the file and the setting where a file has the place of the directory', () => {
+  it('names the path and the setting in the error when the directory is a file', () => {
     const occupied = join(dataDir, 'occupied');
     fs.writeFileSync(occupied, '');
     expect(() => createFile(join(occupied, 'secrets-key'), '')).toThrow(

@@ -51,7 +51,7 @@ export function hasErrorCode(error: unknown, code: string): boolean {
   return isNativeError(error) && 'code' in error && error.code === code;
 }
 
-/** Each start of a process on a full disk would otherwise leave one more empty file. */
+/** Removes the draft on failure: otherwise each process start on a full disk would leave an empty file behind. */
 function withDraft<Result>(path: string, content: string, publish: (draft: string) => Result): Result {
   const draft = `${path}.${randomUUID()}`;
   try {
@@ -67,7 +67,7 @@ function withDraft<Result>(path: string, content: string, publish: (draft: strin
   }
 }
 
-/** The system names no file when the disk is full, and a missing one when the file system is read-only. */
+/** Names the file: the system error names none on a full disk, and a missing file on a read-only file system. */
 function cannotBeWritten(path: string, error: unknown): DataDirectoryError {
   const reason = isNativeError(error) ? error.message : String(error);
   return new DataDirectoryError(`${path} cannot be written: ${reason}. Check the directory that DATA_DIR names.`, {

@@ -37,7 +37,7 @@ describe('a secret box', () => {
     expect(() => box.unseal(text, 'purpose')).toThrow(SecretBoxError);
   });
 
-  it('derives boxes that open nothing of another context, nor of the box itself, and keep its former keys', () => {
+  it('derives boxes that open nothing from another context or from the box itself, and keep its former keys', () => {
     const sealed = box.derive('organization A').seal('secret', 'purpose');
     expect(box.derive('organization A').unseal(sealed, 'purpose')).toBe('secret');
     expect(new SecretBox([OLD, NEW]).derive('organization A').unseal(sealed, 'purpose')).toBe('secret');

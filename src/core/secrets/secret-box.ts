@@ -36,8 +36,8 @@ export class SecretBox {
   }
 
   /**
-   * A box with keys of its own for one context, such as an organization, that are derived from these (HKDF-SHA-256).
-   * For data that is sealed so often that one key would use up its nonces.
+   * A box for one context, such as an organization, with keys derived from the keys of this box (HKDF-SHA-256). For
+   * data that is sealed so often that a single key would run out of nonces.
    */
   derive(context: string): SecretBox {
     const derive = ({ bytes }: BoxKey): string =>
@@ -45,7 +45,7 @@ export class SecretBox {
     return new SecretBox([...this.keys.values()].toReversed().map(derive));
   }
 
-  /** Whether it was sealed with the current key; `secrets reseal` skips it. */
+  /** Whether the secret was sealed with the current key, so that `secrets reseal` skips it. */
   isCurrent(sealed: string): boolean {
     return keyIdOf(sealed) === this.current.id;
   }

@@ -8,7 +8,7 @@ export function generateToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }
 
-/** Tokens are random enough for a fast hash. */
+/** A fast hash suffices, because tokens are random. */
 export function digestToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

@@ -171,7 +171,7 @@ describe('drafts of processes that died', () => {
     expect(readFileSync(join(root, KEY), 'utf8')).toBe('1');
   });
 
-  it('may be missing', async () => {
+  it('are not an error when their folder is missing', async () => {
     await expect(storage.removeAbandonedDrafts()).resolves.toBeUndefined();
   });
 });
@@ -235,7 +235,7 @@ describe('a signed URL', () => {
     }
   });
 
-  it('maps back to its key, also after its expiry, unlike other URLs', async () => {
+  it('maps back to its key, even after its expiry, unlike other URLs', async () => {
     const { url } = await storage.sign(KEY);
     nowMs += 10 * TTL_SECONDS * 1_000;
     expect(storage.keyOf(url)).toBe(KEY);

@@ -34,7 +34,7 @@ export interface StoredFile {
 /** Objects as local files, or files on a shared volume; the gateway itself serves them. */
 export class LocalStorage implements ObjectStorage {
   private readonly signature: UrlSignature;
-  /** The name is not a valid first segment of a key. */
+  /** Folder of incomplete files. Its name is not a valid first segment of a key. */
   private readonly drafts: string;
 
   constructor(
@@ -110,7 +110,7 @@ export class LocalStorage implements ObjectStorage {
     return {
       sizeBytes: Number(size),
       entityTag: `"${ino.toString(36)}-${mtimeNs.toString(36)}-${size.toString(36)}"`,
-      // Of an empty file the range from 0 to 0 is empty, and one to -1 would be refused.
+      // For an empty file `last` is -1, which Node refuses; the range from 0 to 0 is empty.
       stream: (first, last) => file.createReadStream({ start: first, end: Math.max(first, last) }),
       close: () => file.close(),
     };

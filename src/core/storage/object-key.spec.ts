@@ -65,7 +65,7 @@ describe('an object key', () => {
     expect(() => headOf(text)).toThrow('not the key of an object');
   });
 
-  it('of an archived day names it, can be stored, and gets no address for clients', () => {
+  it('of an archived day contains the day, can be stored, and never becomes a client URL', () => {
     const key = toArchiveKey('0190a1b2c3d4', '2026-11-26');
     expect(key).toBe('ledger/0190a1b2c3d4/2026-11-26.ndjson.gz');
     expect(requireStoredKey(key)).toBe(key);

@@ -22,7 +22,7 @@ export interface ObjectHead {
 
 const UNKNOWN_TYPE = 'application/octet-stream';
 
-/** Where two types share an extension the first one is served. */
+/** When two types share an extension, the first one is served. */
 const EXTENSIONS: readonly (readonly [contentType: string, extension: string])[] = [
   ['image/png', 'png'],
   ['image/jpeg', 'jpg'],
@@ -82,13 +82,13 @@ export function isObjectKey(text: string): boolean {
   return KEY.test(text);
 }
 
-/** @throws Error for any other text, which is a bug of the caller. */
+/** @throws Error for any text but the key of an output: a bug of the caller. */
 export function requireObjectKey(text: string): string {
   if (!isObjectKey(text)) throw new Error(`${JSON.stringify(text)} is not the key of an object`);
   return text;
 }
 
-/** Of an output or an archived day. No other text becomes a path. @throws Error, as `requireObjectKey`. */
+/** Accepts keys of outputs and archived days. No other text becomes a path. @throws Error as `requireObjectKey`. */
 export function requireStoredKey(text: string): string {
   return ARCHIVE_KEY.test(text) ? text : requireObjectKey(text);
 }

@@ -20,7 +20,7 @@ export function validForSeconds(ttlSeconds: number, nowSeconds: number, keptUnti
  */
 export interface ObjectStorage {
   /**
-   * Overwrites. Resolves when the object is durable; until then it is invisible.
+   * Overwrites the object. Resolves when the object is durable; until then it is invisible.
    * @throws GatewayError `service_unavailable`, or the error of the body.
    */
   put(key: string, body: Buffer | Readable): Promise<{ readonly sizeBytes: number }>;
@@ -32,8 +32,8 @@ export interface ObjectStorage {
   read(key: string): Promise<Buffer | null>;
 
   /**
-   * The content of an object of any size; `null` when it does not exist. The receiver must read or destroy it. Its own
-   * errors are those of the transfer.
+   * The content of an object of any size; `null` when it does not exist. The receiver must read or destroy the stream.
+   * Errors of the stream are those of the transfer.
    * @throws GatewayError `service_unavailable`.
    */
   open(key: string, signal: AbortSignal): Promise<Readable | null>;

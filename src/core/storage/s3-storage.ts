@@ -13,7 +13,7 @@ const PARTS_AT_ONCE = 2;
 export interface S3Options {
   readonly bucket: string;
   readonly region: string;
-  /** `null`: that of AWS for the region. */
+  /** `null`: the AWS endpoint of the region. */
   readonly endpoint: string | null;
   /** The client-facing URL of the same server, if it differs from `endpoint`. */
   readonly publicEndpoint: string | null;
@@ -162,7 +162,7 @@ export class S3Storage implements ObjectStorage {
 
 type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
-/** Takes a sixth of a second, only with a configured bucket. */
+/** Loading takes a sixth of a second, so it happens only with a configured bucket. */
 async function loadSdk() {
   const [{ S3Client, GetObjectCommand, DeleteObjectCommand, NoSuchKey }, { Upload }, { getSignedUrl }] =
     await Promise.all([

@@ -13,7 +13,7 @@ import { StoredObjectRepository } from './stored-object.repository';
 const DELETIONS_AT_ONCE = 10;
 
 export interface ObjectToStore extends ObjectOwner {
-  /** Counted from 0. The same owner and index overwrite, so that a repeated step stores no duplicate. */
+  /** Counted from 0. Storing the same owner and index again overwrites, so a repeated step stores no duplicate. */
   readonly index: number;
   readonly contentType: string;
   readonly body: Buffer | Readable;
@@ -38,7 +38,7 @@ export interface Deletions {
 @Injectable()
 export class StoredObjects {
   private readonly logger = new Logger(StoredObjects.name);
-  /** Why objects could not be stored since one was. Other calls can succeed meanwhile, as on a full disk. */
+  /** Causes of failures since the last stored object. Other calls can succeed meanwhile, as on a full disk. */
   private readonly outage = new Set<string>();
 
   constructor(
@@ -77,7 +77,7 @@ export class StoredObjects {
     return { key, sizeBytes };
   }
 
-  /** `null`: it no longer exists. @throws GatewayError `not_configured`, `service_unavailable`. */
+  /** `null`: the object no longer exists. @throws GatewayError `not_configured`, `service_unavailable`. */
   read(key: string, trace?: RequestTrace | null): Promise<Buffer | null> {
     return inStep(trace, 'read object', () => this.counted('read', this.requireStorage().read(key)), READ_FACTS);
   }
@@ -126,7 +126,7 @@ export class StoredObjects {
     return { deleted, failures };
   }
 
-  /** Only `service_unavailable` says that the storage is unavailable: an upload may also fail with its source. */
+  /** Only `service_unavailable` means that the storage is unavailable: an upload may also fail with its source. */
   private async counted<Result>(operation: 'put' | 'read' | 'sign' | 'delete', call: Promise<Result>): Promise<Result> {
     const { storageCalls, dependencyUp } = this.metrics;
     try {
@@ -145,7 +145,7 @@ export class StoredObjects {
     }
   }
 
-  /** Each cause once per outage: clients only learn that outputs cannot be stored, not why. */
+  /** Logs each cause once per outage: clients only learn that outputs cannot be stored, not why. */
   private reportOutage(cause: unknown): void {
     const kind = kindOfFailure(cause);
     if (this.outage.has(kind)) return;
@@ -167,7 +167,7 @@ export class StoredObjects {
   }
 }
 
-/** Messages name the file or the address, which differs from object to object. */
+/** The kind of a failure without its message, which contains the file or URL and so differs between objects. */
 function kindOfFailure(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   return 'code' in cause ? String(cause.code) : cause.name;

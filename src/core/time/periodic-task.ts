@@ -6,8 +6,8 @@ export interface PeriodicTaskOptions {
 }
 
 /**
- * Runs a task periodically, never concurrently, without keeping the process alive. For leases, which are renewed until
- * the process has ended its requests; other periodic work is scheduled (`core/scheduling`).
+ * Runs a task periodically, never concurrently, without keeping the process alive. Use it for leases, which are renewed
+ * until the requests of the process have ended; other periodic work is scheduled (`core/scheduling`).
  */
 export class PeriodicTask {
   private timer: NodeJS.Timeout | undefined;

@@ -8,8 +8,8 @@ export interface Decimal {
 const DECIMAL = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
 /**
- * Exactly what the shortest text of a finite number says, which for a number of a JSON document is what its sender
- * wrote: up to 15 digits survive a double. Arithmetic with the double itself would add its rounding errors.
+ * The exact value of the shortest text of a finite number. For a JSON number of up to 15 digits, that is the value the
+ * sender wrote. Arithmetic with the double itself would add rounding errors.
  * @throws RangeError for `NaN` and infinities
  */
 export function toDecimal(value: number): Decimal {
@@ -20,7 +20,7 @@ export function toDecimal(value: number): Decimal {
   return scale < 0 ? { digits: digits * 10n ** BigInt(-scale), scale: 0 } : { digits, scale };
 }
 
-/** The number nearest to `value` times 10^`places`; exactly that for up to 15 digits. */
+/** The number nearest to `value` times 10^`places`; exact for up to 15 digits. */
 export function shiftDecimal(value: number, places: number): number {
   const { digits, scale } = toDecimal(value);
   return Number(`${digits}e${places - scale}`);

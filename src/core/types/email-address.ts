@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors/gateway-error';
 
 /**
- * Only widely accepted addresses: ASCII, no quoted local part, so that none hides a header, a second recipient or a
- * look-alike. The document has the same pattern.
+ * Accepts only common addresses: ASCII without a quoted local part, so that none hides a header, a second recipient or
+ * a look-alike. The API document has the same pattern.
  */
 export const EMAIL_ADDRESS =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;

@@ -1,4 +1,4 @@
-/** A mail address and the name that goes with it; `''`: none. */
+/** A mail address with a display name; `''`: no name. */
 export interface Mailbox {
   readonly name: string;
   readonly address: string;

@@ -3,7 +3,7 @@ import { encodeCursor } from './cursor';
 /** The requested part of a list. */
 export interface PageRequest {
   readonly limit: number;
-  /** `next_cursor` of the page before; `null` for the first one. */
+  /** `next_cursor` of the previous page; `null` for the first page. */
   readonly cursor: string | null;
 }
 
@@ -23,7 +23,7 @@ export interface Aged {
 export const textOfTime = (column: string): string =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** @param rows one more than `limit`, if there are so many. */
+/** @param rows up to `limit` + 1 rows: the extra row shows that there is a next page. */
 export function toPage<Row>(
   rows: readonly Row[],
   limit: number,

@@ -18,7 +18,7 @@ export const NO_LIMITS: RateLimits = {
   concurrency: null,
 };
 
-/** Their names in responses, bodies and the audit log. */
+/** The names of the limits in responses, request bodies and the audit log. */
 export const RATE_LIMIT_FIELDS = {
   requestsPerSecond: 'requests_per_second',
   requestsPerMinute: 'requests_per_minute',

@@ -1,4 +1,4 @@
-/** The address of one server, with the credentials that it asks for. */
+/** The address of one Redis server, with its credentials. */
 export interface RedisNode {
   readonly host: string;
   readonly port: number;

@@ -31,15 +31,15 @@ export interface RequestContext {
   readonly trace: RequestTrace | null;
   /** The caller's own `traceparent`, unchecked, for the log only. */
   readonly traceparent?: unknown;
-  /** Whether the metrics have this request: each is counted once. */
+  /** Whether the metrics have counted this request: each is counted once. */
   isRecorded: boolean;
 }
 
 /** The connection of the client that waits for the response. */
 export interface ClientConnection {
-  /** Whether it has closed. */
+  /** Whether the connection has closed. */
   readonly closed: boolean;
-  /** Calls back when it closes before the response is complete. Not called when it has closed before. */
+  /** Calls back when the connection closes before the response is complete, unless it is already closed. */
   onDisconnect(listener: () => void): void;
 }
 
@@ -48,7 +48,7 @@ export function connectionLost(): Error {
   return Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
 }
 
-/** Aborted when the client disconnects before the response is complete, for work that nothing has been recorded of. */
+/** Aborted when the client disconnects before the response is complete. For work that has left no record yet. */
 export function disconnectSignalOf(connection: ClientConnection): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => controller.abort(connectionLost());
@@ -63,9 +63,9 @@ export interface MemoryClaim {
   growBy(bytes: number): void;
 }
 
-/** The share of one request in the memory budget of all requests. It ends with the response and the work for it. */
+/** The share of one request in the memory budget. It ends when the response and the work for it have ended. */
 export interface RequestMemory extends MemoryClaim {
-  /** Calls back when it ends, or at once when it has ended. */
+  /** Calls back when the claim ends, or at once if it has ended. */
   onEnd(listener: () => void): void;
 }
 
@@ -93,11 +93,11 @@ export interface Principal {
   readonly keyId: string;
   /** `null` allows every model. */
   readonly allowedModels: ReadonlySet<string> | null;
-  /** With groups such as `audio` expanded; `null` allows every modality. */
+  /** Groups such as `audio` are expanded; `null` allows every modality. */
   readonly allowedModalities: ReadonlySet<Modality> | null;
   /** Limits of the key. */
   readonly limits: RateLimits;
-  /** For all keys of the organization together. */
+  /** Limits of all keys of the organization together. */
   readonly organizationLimits: RateLimits;
 }
 
@@ -107,7 +107,7 @@ export function assertModalityAllowed({ allowedModalities }: Principal, modality
   throw new GatewayError('modality_not_allowed', `This API key may not use ${modality} models.`, { param });
 }
 
-/** The fields of a model that permissions name. */
+/** The fields of a model that permissions refer to. */
 interface ModelIdentity {
   /** `<vendor>/<model_name>` */
   readonly id: string;

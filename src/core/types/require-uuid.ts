@@ -8,7 +8,7 @@ export function isUuid(text: string): boolean {
 
 /**
  * The id in a path, in lower case. Malformed ids are treated like unknown ones.
- * @throws GatewayError `not_found` with `message`, which must equal that of an unknown id.
+ * @throws GatewayError `not_found` with `message`, which must equal the message for an unknown id.
  */
 export function requireUuid(text: string, message = 'There is no such resource.'): string {
   if (!isUuid(text)) throw new GatewayError('not_found', message);

@@ -1,6 +1,6 @@
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** A step of a traced request that is under way. Times are monotonic milliseconds. */
+/** A step of a traced request, in progress. Times are monotonic milliseconds. */
 export interface TraceStep {
   /** The header that continues the trace elsewhere. */
   readonly traceparent: string;
@@ -8,12 +8,12 @@ export interface TraceStep {
   end(endMs: number, attributes?: SpanAttributes, errorType?: string): void;
 }
 
-/** What a span says about a step besides its times. */
+/** Attributes of the span of a step, besides its times. */
 export interface StepFacts<Result> {
   /** `client` for calls to other hosts; default `internal`. */
   readonly kind?: 'client' | 'internal';
   done?(result: Result): SpanAttributes;
-  /** Besides `error.type`. */
+  /** Attributes of a failure, besides `error.type`. */
   failed?(error: unknown): SpanAttributes;
 }
 
@@ -22,7 +22,7 @@ export interface RequestTrace {
   readonly traceId: string;
   /** The span of the request itself. */
   readonly spanId: string;
-  /** Names the request itself, so that later work can refer to it. */
+  /** Identifies the span of the request itself, so that later work can link to it. */
   readonly traceparent: string;
   /** Runs `work` as a step. */
   runStep<Result>(name: string, work: () => Promise<Result>, facts?: StepFacts<NoInfer<Result>>): Promise<Result>;

@@ -10,13 +10,13 @@ export type FieldKind = 'text' | 'number' | 'boolean' | 'list' | { readonly [fie
 
 type Fields = ReadonlyMap<string, readonly string[]>;
 
-/** `[field]` and what follows it in the name of a part. */
+/** `[field]` and the rest of the name of a part. */
 const MEMBER = /^\[([^[\]]+)\]((?:\[[^[\]]+\])*)$/;
 
 /**
  * The value of a field, `undefined` when the form does not have it. Invalid numbers and booleans stay text, which the
  * rules of the DTO refuse.
- * @param path of the field for errors, as in JSON.
+ * @param path JSON path of the field, for errors.
  * @throws GatewayError `validation_failed` with `param`.
  */
 export function readField(fields: Fields, name: string, kind: FieldKind, path = name): unknown {
@@ -71,7 +71,7 @@ function readNumber(text: string): number | string {
   return /^-?\d{1,30}(\.\d{1,30})?(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : text;
 }
 
-/** In any case: some clients send a boolean as their language writes it, such as Python's `True`. */
+/** Ignores case: some clients send booleans in the notation of their language, such as Python's `True`. */
 function readBoolean(text: string): boolean | string {
   const lower = text.toLowerCase();
   return lower === 'true' ? true : lower === 'false' ? false : text;

@@ -34,7 +34,7 @@ export function nestedShapeOf(dto: DtoClass, property: string): NestedShape | un
 }
 
 /**
- * What a property accepts besides its nested shape. It then skips its other rules; the message for its type names both.
+ * Values that a property accepts besides its nested shape. They skip the other rules; its type message names both.
  */
 export interface Alternative {
   /** Text. */
@@ -99,7 +99,7 @@ export function UnlessString(): PropertyDecorator {
   return ValidateIf((_object, value) => typeof value !== 'string');
 }
 
-/** Skips the property's other rules when it is null: for fields that must be there but may be null. */
+/** Skips the property's other rules when it is null: for required fields that may be null. */
 export function UnlessNull(): PropertyDecorator {
   return ValidateIf((_object, value) => value !== null);
 }

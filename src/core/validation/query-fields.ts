@@ -78,7 +78,7 @@ export class PageQuery {
   @QueryInteger({ min: 1, max: 100 })
   limit?: number;
 
-  /** `next_cursor` of the page before. */
+  /** `next_cursor` of the previous page. */
   @QueryText({ max: 200 })
   cursor?: string;
 }

@@ -4,7 +4,7 @@ import { GatewayError } from '../errors/gateway-error';
 import { type DtoClass, nestedShapeOf, SHOWN_KEY_LENGTH } from './nested';
 import type { ValidationIssue } from './validation-issues';
 
-/** Context of a rule with `each`: its issue names the first item that is not accepted. */
+/** Context of a rule with `each`: makes its issue name the first item that is not accepted. */
 export interface EachContext {
   readonly acceptsItem: (item: unknown) => boolean;
 }
@@ -26,7 +26,7 @@ class StrictDtoPipe extends ValidationPipe {
   }
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    // The stock pipe takes a missing body for an empty object.
+    // The stock pipe treats a missing body as an empty object.
     if (metadata.type === 'body') assertJsonObject(value);
     assertNoInheritedNames(value, metadata.metatype as DtoClass);
     return super.transform(value, metadata);
@@ -47,7 +47,7 @@ function assertJsonObject(body: unknown): void {
 
 /**
  * Refuses fields like `constructor`. The libraries do not: class-transformer skips two of these names, and
- * class-validator finds them all declared, because it looks names up in a plain object.
+ * class-validator treats all of them as declared, because it looks names up in a plain object.
  */
 function assertNoInheritedNames(value: unknown, dto: DtoClass, path = ''): void {
   if (typeof value !== 'object' || value === null) return;
@@ -72,7 +72,7 @@ function toRefusal(issues: readonly ValidationIssue[]): GatewayError {
   });
 }
 
-/** `path`: of the object that has the property; names of array items are their indexes. */
+/** @param path path of the object that has the property; array items are named by their indexes. */
 function toIssue(error: ValidationError, path = ''): ValidationIssue {
   const { property, value, constraints = {}, contexts = {}, children = [] } = error;
   // A name can be as long as the request; only part of it is quoted.

@@ -64,10 +64,10 @@ interface PropertyPlan {
 }
 
 interface ShapePlan {
-  /** In declared order, which is that of the issues. */
+  /** In declaration order, which is also the order of the issues. */
   readonly properties: readonly PropertyPlan[];
   readonly byName: ReadonlyMap<string, PropertyPlan>;
-  /** The properties whose rules apply when they are absent. */
+  /** The properties whose rules apply even when they are absent. */
   readonly required: readonly PropertyPlan[];
 }
 
@@ -162,7 +162,7 @@ function compileNested(
 }
 
 /**
- * Visits the members of an object instead of the many declared properties that it lacks; a valid body needs no more.
+ * Visits only the members of an object, not the many declared properties that it lacks: enough for a valid body.
  */
 function isValidShape({ byName, required }: ShapePlan, object: PlainObject): boolean {
   for (const name of Object.keys(object)) {

@@ -118,7 +118,7 @@ describe('ValidForm', () => {
     expect(read({ prompt: 'a', stream })).toEqual({ prompt: 'a', stream: parsed });
   });
 
-  it('ignores undeclared fields, also repeated ones', () => {
+  it('ignores undeclared fields, even repeated ones', () => {
     expect(read({ prompt: 'a', extra: ['b', 'c'], constructor: 'd' })).toEqual({ prompt: 'a' });
   });
 

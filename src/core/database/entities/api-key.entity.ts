@@ -99,13 +99,13 @@ export class ApiKeyEntity {
   @Column('timestamptz', { default: () => 'now()' })
   createdAt!: Date;
 
-  /** The user who created it; `null`: a command of the operator. */
+  /** The user who created the key; `null`: an operator command. */
   @Column('uuid', { nullable: true })
   createdBy!: string | null;
 
   /**
-   * The user for whom the key counts what pages of the dashboard spend; `null`: a key that members create and change.
-   * The secrets of such a key are in `playground_secret`, its own digest belongs to no secret.
+   * Set for a playground key, which counts what this user spends on dashboard pages; its secrets are in
+   * `playground_secret`, and its own digest matches no secret. `null`: a key that members create and change.
    */
   @Column('uuid', { nullable: true })
   playgroundUserId!: string | null;

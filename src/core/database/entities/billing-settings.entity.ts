@@ -22,11 +22,11 @@ export class BillingSettingsEntity {
   @Column('bigint', { nullable: true })
   lowBalanceThresholdMicro!: string | null;
 
-  /** A process has started the notification. */
+  /** When a process started to send the notification. */
   @Column('timestamptz', { nullable: true })
   lowBalanceClaimedAt!: Date | null;
 
-  /** Notified; the next notification follows only after the balance was above the threshold again. */
+  /** When the notification was sent; the next one requires that the balance was above the threshold again. */
   @Column('timestamptz', { nullable: true })
   lowBalanceNotifiedAt!: Date | null;
 }

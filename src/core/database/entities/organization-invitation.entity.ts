@@ -20,7 +20,7 @@ export class OrganizationInvitationEntity {
   @Column('text')
   email!: string;
 
-  /** As that of an account. */
+  /** Normalized like the address of an account. */
   @Column('text')
   emailKey!: string;
 

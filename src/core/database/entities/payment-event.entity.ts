@@ -8,7 +8,7 @@ export class PaymentEventEntity {
   @PrimaryColumn('text', { primaryKeyConstraintName: 'payment_event_pkey' })
   provider!: PaymentProviderName;
 
-  /** The provider's own. */
+  /** The provider's event id. */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'payment_event_pkey' })
   id!: string;
 
@@ -19,7 +19,7 @@ export class PaymentEventEntity {
   @ForeignKey(() => PurchaseEntity, { name: 'payment_event_purchase_id_fkey', onDelete: 'CASCADE' })
   purchaseId!: string;
 
-  /** Its effect on the purchase. */
+  /** The effect of the event on the purchase. */
   @Column('text')
   outcome!: string;
 

@@ -2,7 +2,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { ApiKeyEntity } from './api-key.entity';
 import { UserSessionEntity } from './user-session.entity';
 
-/** A secret with which a page of the dashboard spends under a playground API key, until its session ends. */
+/** A secret of a playground API key that a dashboard page uses until its session ends. */
 @Entity('playground_secret')
 @Check('playground_secret_digest_check', 'octet_length(digest) = 32')
 @Index('playground_secret_api_key_index', ['apiKeyId', 'createdAt'])

@@ -7,7 +7,7 @@ export class ProviderCredentialEntity {
   @PrimaryColumn('text', { primaryKeyConstraintName: 'provider_credential_pkey' })
   name!: string;
 
-  /** Of a `SecretBox`. */
+  /** The value, sealed by a `SecretBox`. */
   @Column('text')
   sealed!: string;
 

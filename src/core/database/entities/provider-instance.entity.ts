@@ -3,11 +3,11 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** A named provider instance that an operator has stored. */
 @Entity('provider_instance')
 export class ProviderInstanceEntity {
-  /** Deployments name it as their provider. */
+  /** The id that deployments name as their provider. */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'provider_instance_pkey' })
   id!: string;
 
-  /** Module, base URL and keys; of a `SecretBox`. */
+  /** Module, base URL and keys, sealed by a `SecretBox`. */
   @Column('text')
   sealed!: string;
 

@@ -9,8 +9,8 @@ export type PurchaseState = (typeof PURCHASE_STATES)[number];
 export type PaymentProviderName = 'stripe' | 'test';
 
 /**
- * SQL: a payment that differs from its order, was paid a second time, or was taken back without enough balance, and
- * that no person has reviewed since.
+ * SQL: the payment differs from its order, was made twice, or was taken back without enough balance, and no person has
+ * reviewed it since.
  */
 export const NEEDS_REVIEW = `reviewed_at IS NULL
   AND (state = 'mismatch' OR (state = 'paid' AND failure IS NOT NULL) OR owed_micro > 0)`;
@@ -58,7 +58,7 @@ export class PurchaseEntity {
   @Column('bigint')
   amountMicro!: string;
 
-  /** `null` also after the provider refused it, so that the order can be retried. */
+  /** `null` also after the provider refused the order, so that it can be retried. */
   @Column('text', { nullable: true })
   idempotencyKey!: string | null;
 
@@ -73,7 +73,7 @@ export class PurchaseEntity {
   @Column('text', { nullable: true })
   paymentReference!: string | null;
 
-  /** Human-readable reason why it was not paid or credited. */
+  /** Human-readable reason why the purchase was not paid or credited. */
   @Column('text', { nullable: true })
   failure!: string | null;
 
@@ -85,11 +85,11 @@ export class PurchaseEntity {
   @Column('bigint', { default: 0 })
   highestRefundedMicro!: string;
 
-  /** Withheld by the bank in all disputes together. */
+  /** Total that the bank has withheld in disputes. */
   @Column('bigint', { default: 0 })
   disputedMicro!: string;
 
-  /** The part of both that the balance did not cover. */
+  /** The part of refunds and disputes that the balance did not cover. */
   @Column('bigint', { default: 0 })
   owedMicro!: string;
 
@@ -102,7 +102,7 @@ export class PurchaseEntity {
   @Column('timestamptz', { nullable: true })
   endedAt!: Date | null;
 
-  /** When a person reviewed it; `null` again after every change of the payment. */
+  /** When a person reviewed the purchase; reset to `null` by every change of the payment. */
   @Column('timestamptz', { nullable: true })
   reviewedAt!: Date | null;
 }

@@ -12,8 +12,8 @@ interface HistogramOptions {
 }
 
 /**
- * A histogram with series that are found once. prom-client finds the series anew at each observation, by a text that it
- * builds from the labels: with six observations for a stream, that was most of the cost of all metrics.
+ * A histogram whose callers look up a series once. prom-client looks it up at each observation, by a text built from
+ * the labels: with six observations per stream, that was most of the cost of all metrics.
  */
 export class Histogram {
   readonly name: string;
@@ -39,7 +39,7 @@ export class Histogram {
     return (this.labelNames.length === 0 ? this.series[0] : undefined) ?? this.addSeries(...values);
   }
 
-  /** In the form of prom-client's metrics. The samples are made while they are read. */
+  /** Implements the interface of prom-client's metrics. Samples are created while they are read. */
   get(): { readonly help: string; readonly type: string; readonly values: Iterable<Sample> } {
     return { help: this.help, type: this.type, values: this.samples() };
   }

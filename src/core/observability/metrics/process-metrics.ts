@@ -10,7 +10,7 @@ const NANOSECONDS = 1e9;
 
 /**
  * CPU, memory, files and event loop of the process. prom-client's own collector is not used: it observes every garbage
- * collection for good.
+ * collection and cannot be stopped.
  */
 export class ProcessMetrics {
   private readonly delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });

@@ -20,7 +20,7 @@ describe('the cap on time series', () => {
     expect(lines).toContain(`gateway_series 100`);
   });
 
-  it('counts a histogram with its buckets, and gives back the series of a gauge that is made anew', () => {
+  it('counts a histogram with its buckets, and releases the series of a gauge that is cleared', () => {
     const metrics = new Metrics({ maxSeries: WITHOUT_LABELS + 1 + 20 + 15 });
     for (const round of ['a', 'b', 'c']) {
       metrics.modelRoutable.clear();

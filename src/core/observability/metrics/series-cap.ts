@@ -1,7 +1,7 @@
 import type { Counter, Gauge } from 'prom-client';
 import type { Histogram } from './histogram';
 
-/** Takes the place of every label value of the observations for which no series is left. */
+/** Replaces every label value of observations once no series is left. */
 export const OTHER = 'other';
 
 /**
@@ -29,7 +29,7 @@ export class SeriesCap {
     return true;
   }
 
-  /** Counts series that exist in any case. */
+  /** Counts series that exist regardless of the limit. */
   add(count: number): void {
     this.used += count;
   }
@@ -87,7 +87,7 @@ abstract class Family<Series> {
     return series;
   }
 
-  /** Forgets every series. */
+  /** Removes every series. */
   protected forget(): void {
     this.cap.give(this.known.size * this.width);
     this.known.clear();
@@ -105,7 +105,7 @@ abstract class Family<Series> {
   protected abstract counting(series: Series, note: () => void): Series;
 }
 
-/** Adds up between two scrapes: prom-client builds a text of the labels at each call. */
+/** Sums increments between scrapes, because prom-client builds a text from the labels at each call. */
 class PendingCount implements CounterSeries {
   private pending = 0;
 
@@ -133,7 +133,7 @@ export class CounterFamily extends Family<CounterSeries> {
     super(name, labelCount, 1, cap);
   }
 
-  /** Before the counter is read. */
+  /** Adds the sum to the counter. Call it before the counter is read. */
   flush(): void {
     for (const count of this.counts) count.flush();
   }
@@ -192,7 +192,7 @@ export class GaugeFamily extends Family<GaugeSeries> {
     super(name, labelCount, 1, cap);
   }
 
-  /** Drops every series, before the gauge is filled anew. */
+  /** Removes every series, before the gauge is set again. */
   clear(): void {
     this.forget();
     this.gauge.reset();

@@ -8,11 +8,11 @@ import type { Metrics } from '../metrics/catalogue';
 
 type TraceSettings = AppConfig['traces'];
 
-/** Of about 4,096 requests. A full queue drops new spans. */
+/** The spans of about 4,096 requests. A full queue drops new spans. */
 const MAX_QUEUED_SPANS = 24_576;
 const BATCH = 512;
 const BATCH_EVERY_MS = 2_000;
-/** Of one batch, with its retries. */
+/** Time limit for one batch, with its retries. */
 const EXPORT_TIMEOUT_MS = 5_000;
 
 export interface SpanExport {
@@ -48,7 +48,7 @@ export async function openSpanExport(settings: TraceSettings, endpoint: string, 
     exportTimeoutMillis: EXPORT_TIMEOUT_MS,
   });
   const provider = new sdk.TracerProvider({
-    // Requests are sampled before they get here.
+    // Requests are sampled before their spans get here.
     sampler: new sdk.AlwaysOnSampler(),
     spanProcessors: [queue.limiting(batches)],
     resource: resourceFromAttributes({

@@ -9,24 +9,28 @@ import { Tracing, traceFieldsOf } from './tracing';
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN_ID = '00f067aa0ba902b7';
 
-describe('what a log line says about the trace of its request', () => {
-  it('is trace and span where the request is traced', () => {
+describe('the trace fields of a log line', () => {
+  it('are trace_id and span_id when the request is traced', () => {
     const trace = { traceId: TRACE_ID, spanId: SPAN_ID } as RequestTrace;
     const traceparent = `00-${'1'.repeat(32)}-${SPAN_ID}-01`;
     expect(traceFieldsOf({ trace, traceparent })).toEqual({ trace_id: TRACE_ID, span_id: SPAN_ID });
   });
 
   it.each([
-    ["is the caller's trace where the caller does not sample", `00-${TRACE_ID}-${SPAN_ID}-00`, { trace_id: TRACE_ID }],
-    ['is nothing where the header is not valid', `00-${TRACE_ID}-${'0'.repeat(16)}-01`, {}],
-    ['is nothing where the caller sends none', undefined, {}],
+    [
+      "have the caller's trace_id when the caller does not sample",
+      `00-${TRACE_ID}-${SPAN_ID}-00`,
+      { trace_id: TRACE_ID },
+    ],
+    ['are absent when traceparent is invalid', `00-${TRACE_ID}-${'0'.repeat(16)}-01`, {}],
+    ['are absent without traceparent', undefined, {}],
   ])('%s', (_title, traceparent, fields) => {
     expect(traceFieldsOf({ trace: null, traceparent })).toEqual(fields);
   });
 });
 
 describe('a flush', () => {
-  it('sends every batch that waits', async () => {
+  it('sends every queued batch', async () => {
     const collector = await SpanCollector.start();
     const { traces } = loadConfig({ OTEL_TRACES_SAMPLER_ARG: '1', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     const metrics = new Metrics();
@@ -44,7 +48,7 @@ describe('the cost of tracing', () => {
   // CPU time of the quickest of many rounds: other work on the machine slows down all but some of them, and V8 compiles
   // the code on threads of its own during the first ones.
   const ROUNDS = 20;
-  /** Of five spans each, which the queue holds. */
+  /** Five spans each: few enough for the queue. */
   const REQUESTS_PER_ROUND = 400;
 
   const FACTS = {

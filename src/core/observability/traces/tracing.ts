@@ -21,7 +21,7 @@ interface RemoteParent {
   readonly traceFlags: number;
 }
 
-/** What a log line says about the trace of a request: also of one that is not sampled, as its caller names it. */
+/** The trace fields of a log line. A request that is not sampled gets the trace id that its caller sent. */
 export function traceFieldsOf({ trace, traceparent }: Pick<RequestContext, 'trace' | 'traceparent'>): {
   readonly trace_id?: string;
   readonly span_id?: string;
@@ -31,7 +31,7 @@ export function traceFieldsOf({ trace, traceparent }: Pick<RequestContext, 'trac
   return caller === null ? {} : { trace_id: caller.traceId };
 }
 
-/** The caller's place in a trace; `null`: it sent none, or not a valid one. */
+/** The caller's span; `null` when it sent no valid `traceparent`. */
 function parseTraceparent(header: unknown): RemoteParent | null {
   const [, traceId, spanId, flags] = (typeof header === 'string' && TRACEPARENT.exec(header)) || [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return null;
@@ -41,7 +41,7 @@ function parseTraceparent(header: unknown): RemoteParent | null {
 /**
  * Traces requests with OpenTelemetry, where a collector is configured; otherwise its SDK is not even loaded. Whether a
  * request is traced is decided before anything else, so that the others cost nothing. Spans get their parents and times
- * explicitly: there is no context that follows the code.
+ * explicitly: no async context is used.
  */
 export class Tracing {
   private constructor(
@@ -101,7 +101,7 @@ export class Tracing {
 class SampledTrace implements RequestTrace {
   private readonly root: Span;
   private readonly context: Context;
-  /** From the monotonic clock to the time of day, in milliseconds. */
+  /** Milliseconds to add to the monotonic clock for the time of day. */
   private readonly offsetMs: number;
   private holders = 0;
   private ending: (() => void) | null = null;
@@ -193,7 +193,7 @@ function traceparentOf(span: Span): string {
   return `00-${traceId}-${spanId}-01`;
 }
 
-/** The code of an error of the gateway or of a provider; other errors say nothing that clients could know. */
+/** The code of an error of the gateway or a provider; other errors have no public code. */
 function errorTypeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && code in ERROR_CATALOG ? code : 'internal_error';
