@@ -25,7 +25,7 @@ import { RequestPathModule } from './http/request-path';
 import { RedisModule } from './core/redis/redis.module';
 import { ResponsesModule } from './responses/responses.module';
 
-/** The composition root. */
+/** The composition root of the API process. */
 @Module({})
 export class AppModule {
   static forRoot(config: AppConfig, clock: Clock): DynamicModule {

@@ -11,7 +11,7 @@ const refused = systemError('connect ECONNREFUSED ::1:5432', 'connect');
 const databaseError = (message: string, code: string) =>
   new QueryFailedError('SELECT 1', [], Object.assign(new DatabaseError(message, 0, 'error'), { code }));
 
-describe('the reason that ended a process or command', () => {
+describe('the failure that ends a process or command', () => {
   it.each<[string, unknown, string]>([
     ['an unreachable server', refused, 'Cannot reach a server: connect ECONNREFUSED ::1:5432'],
     [
@@ -63,7 +63,7 @@ describe('the reason that ended a process or command', () => {
     expect(describeFailure(error)).toBe(text);
   });
 
-  it('has the stack for a fault of the program', () => {
+  it('includes the stack for a bug in the program', () => {
     expect(describeFailure(new TypeError('oops'))).toMatch(/^TypeError: oops\n +at /);
   });
 });

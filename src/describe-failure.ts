@@ -10,7 +10,7 @@ import { DataDirectoryError } from './core/secrets/private-files';
 import { SecretBoxError } from './core/secrets/secret-box';
 import { CatalogError } from './models/load-catalog';
 
-/** Errors whose message says what to do. */
+/** Errors whose message suffices for the operator, without a stack. */
 const MESSAGE_SUFFICES = [
   ConfigurationError,
   CatalogError,
@@ -21,16 +21,16 @@ const MESSAGE_SUFFICES = [
   ListenError,
   OldDatabaseError,
 ];
-/** System calls that fail when a server cannot be reached; others are about a port of this process or about a file. */
+/** System calls that fail when a server cannot be reached; others concern a port of this process or a file. */
 const CONNECTING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo']);
 
-/** What ended a process or a command, for operators: with a stack only when it is a fault of the program. */
+/** Describes for operators what ended a process or command, with a stack only for a bug in the program. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (MESSAGE_SUFFICES.some((type) => error instanceof type)) return error.message;
   if (error instanceof SecretBoxError) return `A stored secret cannot be opened. ${error.message} Check SECRETS_KEY.`;
   if (error instanceof AggregateError) return error.errors.map(describeFailure).join('; ');
-  // For a port in use or a file that cannot be written the system message is enough.
+  // The system message is enough for a port in use or a file that cannot be written.
   if ('syscall' in error) {
     return CONNECTING.has(error.syscall) ? `Cannot reach a server: ${error.message}` : error.message;
   }

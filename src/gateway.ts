@@ -6,7 +6,7 @@
 const OLDEST_NODE_MAJOR = 24;
 
 async function main([command]: readonly string[]): Promise<void> {
-  // Before any other file is loaded: an older Node fails at their imports without saying why.
+  // Checked before other files are loaded: an older Node fails at their imports without naming the cause.
   if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE_MAJOR) {
     process.stderr.write(`The gateway needs Node ${OLDEST_NODE_MAJOR} or later; this is ${process.version}.\n`);
     process.exitCode = 1;

@@ -74,8 +74,9 @@ async function startApplication(
 }
 
 /**
- * The probes send new requests elsewhere before any is refused. Requests and job steps in flight may finish until the
- * deadline. Closing the application then ends the connections, and other workers continue the jobs.
+ * Probes first report draining, so that load balancers send new requests elsewhere before any is refused. Requests and
+ * job steps in flight may finish until the deadline. Closing the application then ends the connections, and other
+ * workers continue the jobs.
  */
 async function drain(app: NestFastifyApplication, config: AppConfig, logger: Logger): Promise<void> {
   const { drainTimeoutMs: timeoutMs, shutdownDelayMs } = config.http;

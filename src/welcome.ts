@@ -21,7 +21,7 @@ interface Demo {
 
 /**
  * Prints the start message. With an embedded database it creates a demo organization once and keeps its key and owner
- * in the data directory, so that a newcomer can paste the first request. Elsewhere keys and users come only from the
+ * in the data directory, so that a newcomer can paste the first request. Otherwise keys and users come only from the
  * command line and the dashboard.
  */
 export async function welcome(app: NestFastifyApplication, config: AppConfig): Promise<string> {
@@ -72,7 +72,7 @@ async function createDemoOwner(app: NestFastifyApplication, organizationId: stri
   try {
     await users.create({ email: DEMO_EMAIL, name: 'Demo', password, isOperator: true, membership }, SYSTEM);
   } catch (error) {
-    // Only the password file is missing.
+    // The user exists already: only the password file was missing.
     if (!(error instanceof GatewayError && error.code === 'conflict')) throw error;
     await users.setPassword(DEMO_EMAIL, password, SYSTEM);
   }

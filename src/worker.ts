@@ -54,14 +54,14 @@ async function work(
   countSuppressedLines(storms, app.get(Metrics));
   const management = app.get(ManagementServer, { strict: false });
   try {
-    // Apart from `listen`, which takes every failure for one of the address.
+    // Separate from `listen`, which reports every failure as a problem with the address.
     await app.init();
     await listen(app, { host: config.http.host, port: config.worker.port }, 'WORKER_PORT');
     logger.info({ event: 'started', address: await management.start() }, 'started');
     process.stdout.write(`\nThe worker answers probes on ${await app.getUrl()}\n\n`);
     logger.info({ event: 'stopping', signal: await stopSignal }, 'stopping');
     const { drainTimeoutMs } = config.http;
-    // Reports not ready.
+    // Draining makes the probes report not ready.
     await Promise.all([app.get(DrainService).drain(drainTimeoutMs), app.get(MediaJobProcessor).drain(drainTimeoutMs)]);
   } finally {
     await app.close();
@@ -70,7 +70,7 @@ async function work(
 }
 
 /**
- * The configured servers, else those of a gateway with the same data directory: a worker starts none.
+ * Uses the configured servers, else those of a gateway with the same data directory: a worker starts none itself.
  * @throws ConfigurationError
  */
 function connect(config: AppConfig): ConnectedConfig {
