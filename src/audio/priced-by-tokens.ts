@@ -7,7 +7,7 @@ export function mayCountTokens(models: readonly CatalogModel[]): boolean {
   return haveSomePrice(models, ({ tokens }) => tokens !== undefined);
 }
 
-/** Whether a price of one of these models, or of a deployment of theirs, matches. */
+/** Whether any price of these models, or of their deployments, matches. */
 export function haveSomePrice(models: readonly CatalogModel[], matches: (price: Price) => boolean): boolean {
   return models
     .flatMap((model) => [model, ...model.deployments])
