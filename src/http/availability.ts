@@ -12,7 +12,7 @@ import { RequestAdmission } from '../inference/request-reservation';
 
 const DASHBOARD_PATH = '/dashboard';
 /** How long clients may take to send the rest of a refused request and to read the refusal. */
-const LAST_REFUSALS_MS = 2_000;
+const REFUSAL_DELIVERY_TIMEOUT_MS = 2_000;
 
 /**
  * Drains the process on shutdown. The server keeps listening while accepted requests finish: a closed port would look
@@ -24,7 +24,7 @@ export class DrainService implements OnModuleInit {
   private readonly ofDashboard = new InFlight();
   private readonly refusing = new InFlight();
   private isAnnounced = false;
-  private hasBegun = false;
+  private isDraining = false;
 
   constructor(
     private readonly host: HttpAdapterHost,
@@ -39,7 +39,7 @@ export class DrainService implements OnModuleInit {
 
   /** Whether new requests are refused. */
   get draining(): boolean {
-    return this.hasBegun;
+    return this.isDraining;
   }
 
   /** Number of accepted requests in flight. */
@@ -58,7 +58,7 @@ export class DrainService implements OnModuleInit {
     const endOfDashboard = (): void => this.ofDashboard.end();
     const endOfRefusal = (): void => this.refusing.end();
     server.on('request', ({ url, socket }: IncomingMessage, response: ServerResponse) => {
-      if (this.hasBegun) {
+      if (this.isDraining) {
         this.refusing.begin();
         socket.once('close', endOfRefusal);
         return;
@@ -84,12 +84,12 @@ export class DrainService implements OnModuleInit {
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.isAnnounced = true;
-    this.hasBegun = true;
+    this.isDraining = true;
     const deadlineMs = this.clock.monotonic() + timeoutMs;
     const answered =
       (await this.answering.whenIdle(timeoutMs)) &&
       (await this.admission.whenIdle(Math.max(0, deadlineMs - this.clock.monotonic())));
-    await this.refusing.whenIdle(LAST_REFUSALS_MS);
+    await this.refusing.whenIdle(REFUSAL_DELIVERY_TIMEOUT_MS);
     return answered;
   }
 }
@@ -105,7 +105,7 @@ const ALERT_MS = 5_000;
 const SHRINK = 0.9;
 const GROW = 1.05;
 /** The limit keeps this share: refusals alone can keep a process busy while its requests wait for providers. */
-const LEAST_SHARE = 1 / 8;
+const MIN_SHARE = 1 / 8;
 
 /**
  * Detects overload: the event loop is never idle for a second while more requests are in flight than needed to keep it
@@ -175,7 +175,7 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
 
   private nextAllowed(inFlight: number, isBusy: boolean): number {
     if (!isBusy) return Math.min(this.limit, Math.max(this.allowedInFlight, inFlight) * GROW);
-    return Math.max(this.limit * LEAST_SHARE, Math.min(this.allowedInFlight, inFlight) * SHRINK);
+    return Math.max(this.limit * MIN_SHARE, Math.min(this.allowedInFlight, inFlight) * SHRINK);
   }
 }
 

@@ -59,7 +59,7 @@ export class ManagementServer {
       return reply.code(report.status === 'ready' ? 200 : 503).send(report);
     });
     server.get('/metrics', async ({ headers }, reply) => {
-      if (!this.mayRead(headers.authorization)) {
+      if (!this.mayReadMetrics(headers.authorization)) {
         return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'MANAGEMENT_TOKEN is required' });
       }
       await this.metrics.refresh();
@@ -68,7 +68,7 @@ export class ManagementServer {
   }
 
   /** Compares digests, because a constant-time comparison needs inputs of equal length. */
-  private mayRead(authorization = ''): boolean {
+  private mayReadMetrics(authorization = ''): boolean {
     return this.tokenDigest === null || timingSafeEqual(this.tokenDigest, digest(authorization));
   }
 }

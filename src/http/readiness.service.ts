@@ -33,14 +33,14 @@ export interface ReadinessReport {
 const PROBE_KEYS = 'gateway:ready:';
 const CHECK_TIMEOUT_MS = 1_000;
 /** How long a result is cached. Failures are cached more briefly, so that recovery shows soon. */
-const GOOD_FOR_MS = { ready: 1_000, not_ready: 100 };
+const CACHE_TTL_MS = { ready: 1_000, not_ready: 100 };
 
 type Checks = ReadinessReport['checks'];
 
 interface CheckRun {
   readonly checks: Promise<Checks>;
   /** Monotonic; `null` while the checks run. */
-  goodUntilMs: number | null;
+  cachedUntilMs: number | null;
 }
 
 /**
@@ -80,17 +80,17 @@ export class ReadinessService {
   private currentRun(): CheckRun {
     const { lastRun } = this;
     const isCurrent =
-      lastRun !== null && (lastRun.goodUntilMs === null || this.clock.monotonic() < lastRun.goodUntilMs);
+      lastRun !== null && (lastRun.cachedUntilMs === null || this.clock.monotonic() < lastRun.cachedUntilMs);
     if (isCurrent) return lastRun;
-    const run: CheckRun = { checks: this.askServers(), goodUntilMs: null };
+    const run: CheckRun = { checks: this.checkServers(), cachedUntilMs: null };
     void run.checks.then((checks) => {
-      run.goodUntilMs = this.clock.monotonic() + GOOD_FOR_MS[isServing(checks) ? 'ready' : 'not_ready'];
+      run.cachedUntilMs = this.clock.monotonic() + CACHE_TTL_MS[isServing(checks) ? 'ready' : 'not_ready'];
     });
     this.lastRun = run;
     return run;
   }
 
-  private async askServers(): Promise<Checks> {
+  private async checkServers(): Promise<Checks> {
     const [postgres, redis, migrations] = await Promise.all([
       succeeds(this.dataSource.query('SELECT 1')),
       succeeds(probeLimits(this.limitScript, PROBE_KEYS + randomUUID())),
