@@ -4,7 +4,7 @@ import type { ProviderError } from '../providers/contract/provider-error';
 /** After a slower failure, the next deployment is tried instead of retrying the same one. */
 const QUICK_FAILURE_MS = 1_000;
 /** A longer `Retry-After` is returned to the client; the gateway does not wait for it. */
-const LONGEST_PAUSE_MS = 2_000;
+const MAX_PAUSE_MS = 2_000;
 const PAUSE_MS = { least: 50, most: 250 };
 
 /** Refused by the gateway before sending: the deployment lacks a feature that another may have. */
@@ -27,13 +27,13 @@ export function needsOtherModel({ options }: ProviderError): boolean {
 export function mayRetry(error: ProviderError, tookMs: number, isLast: boolean, atMostOnce: boolean): boolean {
   const { retrySame, retryAfterSeconds = 0 } = error.options;
   if (retrySame !== true || (atMostOnce && !wasNotBegun(error))) return false;
-  if (retryAfterSeconds * 1000 > LONGEST_PAUSE_MS) return false;
+  if (retryAfterSeconds * 1000 > MAX_PAUSE_MS) return false;
   return isLast || tookMs <= QUICK_FAILURE_MS;
 }
 
 /** Delay before the next call to the same provider: its `Retry-After`, or a random backoff. */
 export function pauseMs({ options }: ProviderError, random: () => number): number {
-  if (options.retryAfterSeconds !== undefined) return Math.min(options.retryAfterSeconds * 1000, LONGEST_PAUSE_MS);
+  if (options.retryAfterSeconds !== undefined) return Math.min(options.retryAfterSeconds * 1000, MAX_PAUSE_MS);
   return PAUSE_MS.least + random() * (PAUSE_MS.most - PAUSE_MS.least);
 }
 

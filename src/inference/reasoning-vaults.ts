@@ -12,7 +12,7 @@ const MAX_ORGANIZATION_BYTES = 16 * 1_048_576;
 const MAX_STATE_BYTES = 65_536;
 /** Providers issue ids of at most 64 characters; a client invented any longer than this. */
 const MAX_ID_LENGTH = 256;
-/** Only the newest steps of a conversation are loaded: at most 8 MiB per request. */
+/** Only the newest steps of a conversation are loaded: at most 8 MiB of reasoning per request. */
 const MAX_LOADED = 128;
 
 /**

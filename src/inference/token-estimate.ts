@@ -129,9 +129,9 @@ const NEWEST_WEIGHT = 0.02;
 const LOWEST_RATIO = 0.12;
 const HIGHEST_RATIO = 0.6;
 /** In shorter prompts the chat template distorts the ratio. */
-const LEAST_TEXT_BYTES = 1_024;
+const MIN_TEXT_BYTES = 1_024;
 /** Prompts with a higher share of fixed tokens (images, many short messages) are ignored too. */
-const MOST_FIXED_SHARE = 0.25;
+const MAX_FIXED_SHARE = 0.25;
 
 const RATIOS_KEY = 'gateway:token-ratios';
 /** Ratios of models unused for this long are reset. */
@@ -184,7 +184,7 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
   /** Learns from the reported token count of a prompt. */
   observe(model: RatedModel, { textBytes, fixedTokens }: PromptMeasure, reported: UsageVector): void {
     const tokens = inputTokensOf(reported);
-    if (textBytes < LEAST_TEXT_BYTES || fixedTokens > tokens * MOST_FIXED_SHARE) return;
+    if (textBytes < MIN_TEXT_BYTES || fixedTokens > tokens * MAX_FIXED_SHARE) return;
     const sample = Math.min(Math.max((tokens - fixedTokens) / textBytes, LOWEST_RATIO), HIGHEST_RATIO);
     const ratio = this.entry(model);
     ratio.tokensPerByte += NEWEST_WEIGHT * (sample - ratio.tokensPerByte);
@@ -200,8 +200,8 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
     const learned: Record<string, string> = {};
     for (const [id, ratio] of this.ratios) {
       const field = fieldOf(id, ratio.seed);
-      const theirs = this.sharedRatio(field);
-      if (theirs !== null) ratio.tokensPerByte = ratio.observed ? (ratio.tokensPerByte + theirs) / 2 : theirs;
+      const shared = this.sharedRatio(field);
+      if (shared !== null) ratio.tokensPerByte = ratio.observed ? (ratio.tokensPerByte + shared) / 2 : shared;
       if (ratio.observed) learned[field] = ratio.tokensPerByte.toFixed(6);
       ratio.observed = false;
     }
