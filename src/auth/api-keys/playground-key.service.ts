@@ -23,7 +23,7 @@ const MAX_SECRETS = 3;
 const DIGEST_BYTES = 32;
 
 /** Deletes expired and the oldest secrets, to make room for a new one. */
-const END_OLDEST = `
+const DELETE_OLDEST = `
   DELETE FROM playground_secret
    WHERE api_key_id = $1
      AND digest NOT IN (SELECT digest FROM playground_secret
@@ -82,7 +82,7 @@ export class PlaygroundKeyService {
       if (session === null) throw new GatewayError('unauthenticated', 'The session has ended. Sign in again.');
       const nowMs = this.clock.now();
       const apiKeyId = await this.apiKeyOf(manager, organizationId, user);
-      await manager.query(END_OLDEST, [apiKeyId, new Date(nowMs)]);
+      await manager.query(DELETE_OLDEST, [apiKeyId, new Date(nowMs)]);
       const key = generateApiKey();
       const expiresAt = new Date(
         Math.min(nowMs + MAX_LIFETIME_MS, nowMs + this.sessionIdleMs, session.expiresAt.getTime()),

@@ -24,7 +24,7 @@ export const DEFAULT_IDEMPOTENCY_OPTIONS: IdempotencyOptions = {
 };
 
 const FIRST_RETRY_MS = 50;
-const LONGEST_RETRY_MS = 500;
+const MAX_RETRY_MS = 500;
 
 const UNIQUE_VIOLATION = '23505';
 
@@ -102,7 +102,7 @@ export class ResponseStore {
         if (attempt === 1) {
           this.logger.warn({ event: 'answer_storing_delayed', message: String(error), reservation_id: reservationId });
         }
-        await delay(Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LONGEST_RETRY_MS), undefined, { signal });
+        await delay(Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), MAX_RETRY_MS), undefined, { signal });
       }
     }
   }

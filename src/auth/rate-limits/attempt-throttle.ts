@@ -140,9 +140,9 @@ class LocalAttempts {
     return 0;
   }
 
-  /** Removes the attempts for which `forgotten` returns true. */
-  forget(key: string, forgotten: (entry: Entry) => boolean): void {
-    const left = (this.logs.get(key) ?? []).filter((entry) => !forgotten(entry));
+  /** Removes the attempts for which `shouldForget` returns true. */
+  forget(key: string, shouldForget: (entry: Entry) => boolean): void {
+    const left = (this.logs.get(key) ?? []).filter((entry) => !shouldForget(entry));
     if (left.length === 0) this.logs.delete(key);
     else this.logs.set(key, left);
   }

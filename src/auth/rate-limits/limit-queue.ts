@@ -101,7 +101,7 @@ export class LimitQueue {
       return true;
     } catch (error) {
       this.noteCall('failed', requests.length, startedAtMs);
-      this.takeBack(releases, requests);
+      this.requeueReleases(releases, requests);
       for (const { reject } of [...requests, ...this.waiting.splice(0)]) reject(error);
       return false;
     }
@@ -117,7 +117,7 @@ export class LimitQueue {
    * The effect of an unanswered call is unknown. Freeing slots again, including those it may have taken, is always
    * safe, but returning an amount twice would admit too many requests.
    */
-  private takeBack(releases: readonly Release[], requests: readonly JudgedRequest[]): void {
+  private requeueReleases(releases: readonly Release[], requests: readonly JudgedRequest[]): void {
     const uncertain = requests
       .filter(({ plan }) => plan.slotChecks.length > 0)
       .map(({ member, plan }) => ({ member, plan, admittedAtMs: 0, unusedTokens: 0 }));

@@ -141,10 +141,10 @@ function combine(
       waitMs = verdict.waitMs;
     }
     // The part has admitted the request, which is being undone.
-    const isTakenBack = !isAdmitted && verdict.refusedBy === 0;
+    const isUndone = !isAdmitted && verdict.refusedBy === 0;
     positions.forEach((position, at) => {
       const cost = checks[position]?.kind === 'tokens_per_minute' ? tokens : 1;
-      row[2 * position + 2] = (verdict.row[2 * at + 2] as number) + (isTakenBack ? cost : 0);
+      row[2 * position + 2] = (verdict.row[2 * at + 2] as number) + (isUndone ? cost : 0);
       row[2 * position + 3] = verdict.row[2 * at + 3] as number;
     });
   });
