@@ -33,7 +33,7 @@ const POLL_MS = 20;
 const LAUNCH_ATTEMPTS = 25;
 const RETRY_MS = 200;
 /** Transient start failures: a port taken in the meantime, and children of a killed server that still run. */
-const PASSING_FAILURE = /Address already in use|pre-existing shared memory block/;
+const TRANSIENT_FAILURE = /Address already in use|pre-existing shared memory block/;
 /** Fast, then immediate shutdown (PostgreSQL manual, *Shutting Down the Server*). SIGKILL would orphan its children. */
 const END_STEPS: readonly EndStep[] = [
   ['SIGINT', 15_000],
@@ -170,7 +170,7 @@ async function startOnFreePort(server: SupervisedProcess, choosePort: () => Prom
     try {
       return await server.start();
     } catch (error) {
-      if (attempt === LAUNCH_ATTEMPTS || !(error instanceof Error) || !PASSING_FAILURE.test(error.message)) {
+      if (attempt === LAUNCH_ATTEMPTS || !(error instanceof Error) || !TRANSIENT_FAILURE.test(error.message)) {
         throw error;
       }
       await delay(RETRY_MS);

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { type EndStep, endProcess, sendSignal } from './process-control';
 
 const FIRST_RETRY_MS = 100;
-const LONGEST_RETRY_MS = 5_000;
+const MAX_RETRY_MS = 5_000;
 
 /** A child server process on 127.0.0.1. */
 export interface EmbeddedServer {
@@ -93,7 +93,7 @@ export class SupervisedProcess {
   }
 
   private async relaunch(): Promise<void> {
-    for (let waitMs = FIRST_RETRY_MS; !this.stopping.signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
+    for (let waitMs = FIRST_RETRY_MS; !this.stopping.signal.aborted; waitMs = Math.min(waitMs * 2, MAX_RETRY_MS)) {
       try {
         const child = await this.definition.launch();
         this.watch(child);

@@ -268,7 +268,7 @@ function receiveBody(payload: IncomingMessage, limitBytes: number, claim: BodyCl
 const SMALL_BYTES = 64 * 1024;
 const SHARE_OF_LARGE = 7 / 8;
 /** The share one organization may use, so that its bodies cannot block those of others. */
-const SHARE_OF_ONE = 3 / 4;
+const MAX_ORGANIZATION_SHARE = 3 / 4;
 
 interface Owner {
   readonly id: string;
@@ -293,7 +293,7 @@ export class BodyBudget {
 
   /** The maximum for one large request. */
   get limitOfOneBytes(): number {
-    return Math.floor(this.limitOfLargeBytes * SHARE_OF_ONE);
+    return Math.floor(this.limitOfLargeBytes * MAX_ORGANIZATION_SHARE);
   }
 
   get usedBytes(): number {
@@ -317,10 +317,13 @@ export class BodyBudget {
    */
   take(owner: Owner, moreBytes: number, totalBytes: number): void {
     const limitBytes = totalBytes > SMALL_BYTES ? this.limitOfLargeBytes : this.limitBytes;
-    if (totalBytes > limitBytes * SHARE_OF_ONE) {
+    if (totalBytes > limitBytes * MAX_ORGANIZATION_SHARE) {
       throw new GatewayError('validation_failed', 'The request needs more memory than the limit for one request.');
     }
-    if (this.claimedBytes + moreBytes > limitBytes || owner.usedBytes + moreBytes > limitBytes * SHARE_OF_ONE) {
+    if (
+      this.claimedBytes + moreBytes > limitBytes ||
+      owner.usedBytes + moreBytes > limitBytes * MAX_ORGANIZATION_SHARE
+    ) {
       throw new GatewayError('service_unavailable', 'The server is receiving too much data. Retry shortly.', {
         retryAfterSeconds: 1,
       });

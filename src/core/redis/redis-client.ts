@@ -23,7 +23,7 @@ const CONNECT_TIMEOUT_MS = 1_000;
 /** An abandoned socket is closed by then. By default `ioredis`, and so the exit, waits 2 s for a lost server. */
 const DISCONNECT_TIMEOUT_MS = 250;
 /** Requests must be admitted again within a second after Redis recovers. */
-const LONGEST_RECONNECT_DELAY_MS = 500;
+const MAX_RECONNECT_DELAY_MS = 500;
 /**
  * Delay before a command is sent again that met a migrating slot or a lost node: several tries fit into its timeout.
  */
@@ -38,7 +38,7 @@ export const COMMAND_TIMED_OUT = 'Command timed out';
 const logger = new Logger('Redis');
 
 function reconnectDelayMs(attempt: number): number {
-  return Math.min(attempt * 50, LONGEST_RECONNECT_DELAY_MS);
+  return Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS);
 }
 
 /** What a client needs to know about its servers. */
