@@ -23,7 +23,7 @@ describe('the per-account lock queue', () => {
     return { ...work, result };
   }
 
-  it('runs tasks of one organization in sequence, also after failures, and others in parallel', async () => {
+  it('runs tasks of one organization in sequence, even after failures, and other organizations in parallel', async () => {
     const [first, second, other] = [begin('a', 'first'), begin('a', 'second'), begin('b', 'other')];
     await nextIteration();
     expect(begun).toEqual(['first', 'other']);

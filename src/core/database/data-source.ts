@@ -21,7 +21,7 @@ export interface DataSourceSettings {
   readonly statementTimeoutMs?: number;
   /** Default {@link CONNECT_TIMEOUT_MS}. */
   readonly connectTimeoutMs?: number;
-  /** The class of its connections. Default: that of `pg`. */
+  /** The client class of the pool. Default: `Client` of `pg`. */
   readonly client?: typeof Client;
   /** Default {@link MIGRATIONS}. */
   readonly migrations?: readonly (new () => Migration)[];

@@ -9,7 +9,7 @@ export interface MoneyPoolSettings {
   readonly poolSize: number;
   /** Default {@link CONNECT_TIMEOUT_MS}. */
   readonly connectTimeoutMs?: number;
-  /** The class of its connections. Default: that of `pg`. */
+  /** The client class of the pool. Default: `Client` of `pg`. */
   readonly client?: typeof Client;
   readonly onPoolError: (error: Error) => void;
 }

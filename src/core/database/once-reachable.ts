@@ -15,7 +15,7 @@ export class DatabaseConnectionError extends Error {
   }
 }
 
-/** A host with several addresses fails with one error for each, and no message of its own. */
+/** For a host with several addresses, joins the errors of all: their `AggregateError` has no message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);

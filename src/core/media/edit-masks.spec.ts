@@ -123,7 +123,7 @@ describe('400 for a mask', () => {
     expect(await refusalOf(Buffer.concat([ALPHA.subarray(0, 33), second, ALPHA.subarray(33)]))).toEqual(REFUSED);
   });
 
-  it('of a million chunks of pixels, which cost the process as much as one chunk of their size', async () => {
+  it('with a million pixel chunks, at the CPU cost of one chunk of their total size', async () => {
     const many = withMillionOf('IDAT');
     const one = Buffer.concat([ALPHA.subarray(0, 33), pngChunk('IDAT', Buffer.alloc(12_000_000)), ALPHA.subarray(33)]);
     let [manyCost, oneCost] = [Infinity, Infinity];
@@ -136,7 +136,7 @@ describe('400 for a mask', () => {
     expect(manyCost / oneCost).toBeLessThan(4);
   });
 
-  it('of a palette of four million colors, which would not fit into the memory of the process', async () => {
+  it('with a palette of four million colors, which would exceed the memory of the process', async () => {
     const palette = pngChunk('PLTE', Buffer.alloc(12_000_000));
     expect(await refusalOf(pngFile({ width: 1, height: 1, type: 3 }, [[0]], palette))).toEqual(REFUSED);
   });

@@ -18,7 +18,7 @@ describe('media processes', () => {
     },
   );
 
-  it('read the ranges of a file that they need', async () => {
+  it('read the requested ranges of a file', async () => {
     const file = Buffer.from('0123456789');
     expect(await run('read', async (start, end) => file.subarray(start, end))).toBe('234');
   });

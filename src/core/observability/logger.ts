@@ -53,7 +53,7 @@ export function createLogger(settings: LoggerSettings, destination: DestinationS
 }
 
 /**
- * Adapts Nest's logger, and thus that of every class, to this log. A message is a text, or an object of fields whose
+ * Adapts Nest's logger, which all classes use, to this log. A message is a text, or an object of fields whose
  * `message` is the text. Nest's listings of modules and routes appear at `debug`; what has an event, at `info`.
  */
 export function toNestLogger(logger: Logger): LoggerService {

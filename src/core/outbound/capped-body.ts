@@ -7,7 +7,7 @@ const FREE_PIECES = 4_096;
 const MIN_AVERAGE_BYTES = 256;
 
 /**
- * The raw body, of at most `maxBytes`. Its connection closes when it ends, fails or is destroyed, also while idle.
+ * The raw body, of at most `maxBytes`. Its connection closes when it ends, fails or is destroyed, even while idle.
  * Errors are `OutboundError`s.
  */
 export function cappedBody({ body, close }: OutboundResponse, maxBytes: number): Readable {

@@ -79,7 +79,7 @@ it.each(['https', 'http', 'ftp'])('redirects by %s to a name with a private addr
   expect(takeAttempts()).toHaveLength(1);
 });
 
-it('redirects to a private address are blocked also after the last followed redirect', async () => {
+it('redirects to a private address are blocked even after the last followed redirect', async () => {
   redirect((path) => (path === '/3' ? 'https://10.0.0.1/' : `/${Number(path.slice(1)) + 1}`));
   await expect(fetched({}, '/0')).rejects.toMatchObject(BLOCKED);
 });

@@ -45,7 +45,7 @@ export class DeploymentEntity {
   @Column('boolean')
   enabled!: boolean;
 
-  /** An operator's override of the files, as are the next two; `null`: none. */
+  /** This and the next two columns are an operator's overrides of the files; `null`: none. */
   @Column('boolean', { nullable: true })
   decidedEnabled!: boolean | null;
 

@@ -26,7 +26,7 @@ export class OrganizationEntity {
   @Column('text', { default: 'active' })
   status!: OrganizationStatus;
 
-  /** For all its keys together, as are the next three; `null`: no such limit. */
+  /** This and the next three limits apply to all keys of the organization together; `null`: no such limit. */
   @Column('integer', { nullable: true })
   requestsPerSecond!: number | null;
 
