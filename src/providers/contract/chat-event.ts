@@ -1,8 +1,8 @@
 import type { UsageVector } from './usage';
 
 /**
- * One step of a streamed answer, in no vendor's format. `start` comes first, `finish` once and last but for `usage`;
- * the other events come in the order in which the model writes.
+ * One step of a streamed answer, in no vendor's format. `start` comes first. `finish` comes once, and only `usage` may
+ * follow it. The other events come in the order in which the model writes.
  */
 export type ChatEvent =
   | ChatStart
@@ -46,8 +46,9 @@ export interface ToolCallInput {
 }
 
 /**
- * Where the items of an answer begin and end, from upstreams whose answers consist of items; only in the answers of
- * `ResponsesProvider.respond` and `openItemStream`. Text and sources belong to the last message and part that began.
+ * Where the items of an answer begin and end, for upstreams whose answers consist of items. Only
+ * `ResponsesProvider.respond` and `openItemStream` produce them. Text and sources belong to the last message and part
+ * that began.
  */
 export type ItemEvent =
   | {
@@ -68,16 +69,17 @@ export interface UrlCitation {
     /** Its end, exclusive. Equal to `start_index` when the upstream cites by number in the text. */
     readonly end_index: number;
     readonly url: string;
-    /** The URL where the upstream names no title. */
+    /** The page's title, or its URL when the upstream gives no title. */
     readonly title: string;
     /**
-     * What the source says, where the upstream quotes it; named as at https://openrouter.ai/docs/features/web-search.
+     * The quoted passage of the source, if the upstream sends one. Named as in
+     * https://openrouter.ai/docs/features/web-search.
      */
     readonly content?: string;
   };
 }
 
-/** Whether an annotation of a chat completion is a source: OpenRouter also sends annotations of files. */
+/** Whether an annotation of a chat completion is a source. OpenRouter also sends annotations of files. */
 export function isUrlCitation(annotation: unknown): annotation is UrlCitation {
   const { type, url_citation: citation } = (annotation ?? {}) as {
     readonly type?: unknown;

@@ -21,7 +21,9 @@ export interface ChatMessage {
   readonly [field: string]: unknown;
 }
 
-/** Fields that models without the feature `sampling` refuse. Dropped there, since many clients always send them. */
+/**
+ * Fields that models without the feature `sampling` refuse. They are dropped, because many clients always send them.
+ */
 export const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
   'temperature',
   'top_p',
@@ -32,7 +34,7 @@ export const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Values of `service_tier` at which the catalogue's prices hold, in the words of OpenAI, Groq and Anthropic. Others
+ * Values of `service_tier` for which the catalogue's prices apply, as OpenAI, Groq and Anthropic name them. Other tiers
  * cost more or less.
  */
 export const STANDARD_SERVICE_TIERS: ReadonlySet<unknown> = new Set(['auto', 'default', 'standard', 'standard_only']);
@@ -112,8 +114,8 @@ export interface ChatProvider {
   /** Resolves once the first meaningful event has been read, so that an early failure still has an HTTP status. */
   openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream>;
   /**
-   * The same as chat-completion chunks, for an upstream that writes them itself: passing its bytes on costs a fraction
-   * of parsing and rendering them. Absent: the gateway renders the events of `openStream`.
+   * The same answer as chat-completion chunks, for an upstream that writes them itself: passing its bytes through costs
+   * a fraction of parsing and rendering them. Absent: the gateway renders the events of `openStream`.
    */
   openChunkStream?(request: ChatRequest, call: ProviderCall): Promise<ChunkStream>;
 }
@@ -125,8 +127,9 @@ export interface InputItem {
 }
 
 /**
- * Chat over the Responses API. The methods of its own serve clients that speak this format too: the conversation goes
- * up as `input` instead of the messages of the request, which says the same, and the answer has item events.
+ * Chat over the Responses API. The additional methods serve clients that also use this API: the upstream gets the
+ * client's conversation as `input` in place of the request's messages, which have the same content, and the answer has
+ * item events.
  */
 export interface ResponsesProvider extends ChatProvider {
   respond(request: ChatRequest, input: readonly InputItem[], call: ProviderCall): Promise<ChatCompletionResult>;

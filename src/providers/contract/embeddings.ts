@@ -15,7 +15,7 @@ export interface EmbeddingRequest {
   readonly [field: string]: unknown;
 }
 
-/** At least one number, each finite as a 32-bit float: official clients receive vectors in that form. */
+/** At least one number, each finite as a 32-bit float, which is how official clients receive vectors. */
 export type Vector = readonly number[] | Float32Array;
 
 /** Whether the upstream's value is a {@link Vector} of numbers. */

@@ -40,15 +40,18 @@ export interface JobHandle {
   readonly provider: string;
   readonly upstreamModel: string;
   readonly id: string;
-  /** The key that submitted it, of a provider with several keys. */
+  /** The key that submitted the job, if the provider has several keys. */
   readonly keyId?: string;
-  /** URLs from the provider's response, where they cannot be derived from the id. */
+  /** URLs from the provider's response that cannot be derived from the id. */
   readonly urls?: Readonly<Record<string, string>>;
-  /** Where results are, for deployments with a mapping: it may be gone from the catalogue when the job ends. */
+  /**
+   * Where to find results, for deployments with a mapping: the catalogue may no longer have the mapping when the job
+   * ends.
+   */
   readonly output?: MappedOutput;
 }
 
-/** One file that a provider has made, and how to fetch it. */
+/** One file that a provider has made. */
 export interface JobOutput {
   readonly type: 'video' | 'audio';
   /** A URL, fetched through the outbound guard, or a name that only `open` understands; `null`: see `bytes`. */
@@ -64,9 +67,11 @@ export type JobSnapshot =
       readonly state: 'succeeded';
       /** At least one. */
       readonly outputs: readonly JobOutput[];
-      /** Usage that the provider bills; `null`: the seconds of the outputs are counted. */
+      /** Usage that the provider bills; `null`: the seconds of the outputs are counted instead. */
       readonly usage: UsageVector | null;
-      /** The key that knows the job, of a provider with several keys; its own may have been removed. */
+      /**
+       * The key that knows the job, if the provider has several keys; the key that submitted it may have been removed.
+       */
       readonly keyId?: string;
     }
   /** `canceled` and `expired` are failures too, unless the gateway canceled the job. */
@@ -79,9 +84,9 @@ export interface JobCapabilities {
   /** A repeated token returns the same job: a submission whose response was lost may be retried. */
   readonly idempotentSubmit: boolean;
   /**
-   * The account that deduplicates: only a submission to the same one may be retried. No vendor says whose a key is, so
-   * it is the key at its address: after a change of either, the outcome of a lost submission is unknown. Not secret;
-   * absent: the provider has no keys.
+   * The account within which tokens deduplicate: a lost submission may be retried only to the same account. Vendors do
+   * not say which account a key belongs to, so this identifies the key and its base URL. After either changes, the
+   * outcome of a lost submission is unknown. Not secret; absent: the provider has no keys.
    */
   readonly submissionAccount?: string;
   /** How long the outputs can be fetched. */
@@ -90,24 +95,27 @@ export interface JobCapabilities {
   readonly pollMs: readonly [first: number, max: number];
 }
 
-/** What the vendor's own hosts need to give out a result. Sent through the outbound guard, to these hosts only. */
+/**
+ * The credential that the vendor's own hosts require to download a result. Sent through the outbound guard, to these
+ * hosts only.
+ */
 export interface DownloadCredential {
-  /** Host names with a port unless it is 443, in lower case. */
+  /** Host names in lower case, with the port unless it is 443. */
   readonly hosts: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** A report of a vendor about a job, as it arrived. */
 export interface SignedReport {
-  /** By names in lower case. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The exact bytes. */
+  /** The exact bytes that the vendor signed. */
   readonly body: Buffer;
 }
 
 /** What the verification of a report may use. */
 export interface ReportCall extends CallLimits {
-  /** The key that submitted the job, of a provider with several keys. */
+  /** The key that submitted the job, if the provider has several keys. */
   readonly keyId?: string;
   /** Fetches a small public document through the outbound guard. */
   readonly fetchPublic: (url: string) => Promise<Buffer>;
@@ -116,20 +124,20 @@ export interface ReportCall extends CallLimits {
 interface JobAdapterBase {
   readonly capabilities: JobCapabilities;
   /**
-   * Refuses options that the model supports, but not together or not at this deployment; called before anything is
-   * paid. Images may be empty: only their presence counts. Absent: all go together.
+   * Refuses options that the model supports, but not in this combination or not at this deployment. Called before any
+   * credits are held. Images may be empty: only their presence counts. Absent: all combinations are possible.
    * @throws ProviderError `validation_failed` with `param`
    */
   assertSupported?(spec: JobSpec, deployment: Pick<ProviderCall, 'mapping'>): void;
   /**
-   * The bytes of an output that is neither a web URL nor bytes. The caller must read the stream to its end or destroy
-   * it. Absent: there are no such outputs.
+   * Opens an output that has neither a web URL nor `bytes`. The caller must read the stream to its end or destroy it.
+   * Absent: there are no such outputs.
    */
   openOutput?(output: JobOutput, call: ProviderCall): Promise<Readable>;
-  /** For web URLs of outputs. Absent: anyone may fetch them. */
+  /** The credential for web URLs of outputs. Absent: the URLs are public. */
   downloadCredential?(call: ProviderCall): Promise<DownloadCredential>;
   /**
-   * Whether the vendor signed a report within the last minutes. Absent: its reports are not signed.
+   * Whether the vendor signed the report within the last few minutes. Absent: the vendor does not sign reports.
    * @throws Error when the vendor's keys cannot be fetched, which says nothing about the report
    */
   verifyReport?(report: SignedReport, call: ReportCall): Promise<boolean>;

@@ -10,28 +10,28 @@ export interface Quirks {
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens';
   /** `include_usage` asks for the usage chunk; `none` for upstreams that refuse `stream_options`. */
   readonly streamUsage?: 'include_usage' | 'none';
-  /** It refuses to reply without streaming, so that whole replies are streams read to their end; for `openai-chat`. */
+  /** The upstream only streams, so whole replies are read from a stream; for `openai-chat`. */
   readonly streamOnly?: boolean;
-  /** It refuses to reply without streaming where the output limit is above this number of tokens; for `openai-chat`. */
+  /** Above this output limit in tokens, the upstream only streams; for `openai-chat`. */
   readonly streamAbove?: number;
   /** Keep the `developer` role; otherwise it becomes `system`. */
   readonly developerRole?: boolean;
   /** Ask OpenAI not to pad stream chunks. */
   readonly includeObfuscation?: boolean;
   /**
-   * Send `reasoning_content` of earlier answers, the client's or else the vault's, which the upstream needs back with
-   * the results of tool calls; otherwise it is stripped.
+   * Send the `reasoning_content` of earlier answers, from the client or else from the vault, because the upstream
+   * requires it with the results of tool calls. Otherwise it is stripped.
    */
   readonly reasoningReplay?: boolean;
-  /** Exchanges reasoning as `reasoning_details`, and separates it from the text if asked to (MiniMax). */
+  /** The upstream exchanges reasoning as `reasoning_details`, and separates it from the text on request (MiniMax). */
   readonly reasoningDetails?: boolean;
-  /** It writes reasoning at the beginning of the text, in elements of this name. */
+  /** The upstream writes reasoning at the beginning of the text, in elements with this name. */
   readonly reasoningTag?: 'think' | 'reasoning';
-  /** Takes and returns log probabilities of a chat in OpenAI's older format (Together). */
+  /** The upstream takes and returns a chat's log probabilities in OpenAI's older format (Together). */
   readonly logprobLists?: boolean;
   /**
-   * Ask for summaries of the model's reasoning, which OpenAI refuses to organizations that it has not verified. For the
-   * Responses API; default: none.
+   * Ask for summaries of the model's reasoning, which OpenAI refuses to unverified organizations. For the Responses
+   * API; default: none.
    */
   readonly reasoningSummary?: 'auto' | 'concise' | 'detailed';
   /** `completion_tokens` leaves out reasoning tokens (xAI). */
@@ -40,91 +40,104 @@ export interface Quirks {
   readonly trustFinishReason?: boolean;
   /** Request embeddings as numbers; otherwise as base64, which is half as long and faster to parse. */
   readonly plainEmbeddings?: boolean;
-  /** It sends embeddings as base64 of signed bytes only (Perplexity). Clients get their values, -128 to 127. */
+  /** The upstream sends embeddings only as base64 of signed bytes (Perplexity). Clients get the values, -128 to 127. */
   readonly int8Embeddings?: boolean;
-  /** What it takes in one call of embeddings; longer lists are split. Default: all that a client may send. */
+  /** The upstream's limit for one embeddings call; longer lists are split. Default: as much as a client may send. */
   readonly embeddingBatch?: EmbeddingBatch;
   /**
    * For upstreams that may run in the operator's network: image URLs in messages are passed on only if their hosts are
    * public (`check`), or replaced by the image that the gateway fetches (`inline`). Default: as sent.
    */
   readonly inputImageUrls?: 'check' | 'inline';
-  /** `false`: it refuses ids of tool calls and matches results by name and order. */
+  /** `false`: the upstream refuses ids of tool calls and matches results by name and order. */
   readonly toolCallIds?: boolean;
   /** Images per call; default: as many as requested. */
   readonly imagesPerCall?: number;
-  /** Whether it can return image URLs instead of images. Default: yes, unless `imageResponseFormat` is `none`. */
+  /** Whether the upstream can return image URLs. Default: yes, unless `imageResponseFormat` is `none`. */
   readonly imageUrls?: boolean;
-  /** Its name for base64 images, default `b64_json`; `none`: it has no other format and refuses the field. */
+  /**
+   * The upstream's name for base64 images, default `b64_json`; `none`: it has no other format and refuses the field.
+   */
   readonly imageResponseFormat?: 'b64_json' | 'base64' | 'none';
-  /** How it takes the size of an image; default: as `size`. */
+  /** How the upstream takes the size of an image; default: as `size`. */
   readonly imageSize?: 'width_height' | 'aspect_ratio';
-  /** How it takes input images; default: as files of a form. `none`: it does not. */
+  /** How the upstream takes input images; default: as files in a form; `none`: not at all. */
   readonly imageEdits?: 'json' | 'none';
-  /** It writes prompts to its cache unasked, which costs the catalogue's price of a cache write. */
+  /** The upstream writes prompts to its cache unasked, and the cache writes cost the catalogue's price. */
   readonly implicitCacheWrites?: boolean;
-  /** It takes OpenAI's options of images, from `output_format` to `input_fidelity`; default: clients cannot choose. */
+  /**
+   * The upstream takes OpenAI's image options, from `output_format` to `input_fidelity`; default: clients cannot
+   * choose.
+   */
   readonly imageOutput?: boolean;
-  /** It takes masks in black and white, of which it edits the area of this color; default: the transparent area. */
+  /**
+   * The upstream takes black-and-white masks and edits the area of this color; default: it edits the transparent area.
+   */
   readonly maskColor?: 'black' | 'white';
-  /** The version of the upstream's API, where calls name one; the catalogue's `api_version`. */
+  /** The version of the upstream's API, if calls name one; the catalogue's `api_version`. */
   readonly apiVersion?: string;
-  /** Request fields that are dropped because they cannot change the meaning. */
+  /** Request fields that are dropped, because dropping them cannot change the meaning. */
   readonly dropFields?: readonly string[];
   /** Request fields that are refused with 400 because dropping them would change the meaning. */
   readonly rejectFields?: readonly string[];
   /**
-   * The only optional request fields that it accepts: it refuses a request with any other, so the others are dropped.
+   * The only optional request fields that the upstream accepts. It refuses requests with any other field, so others are
+   * dropped.
    */
   readonly acceptFields?: readonly string[];
-  /** Its names for request fields, by OpenAI's names. */
+  /** The upstream's names for request fields, by OpenAI's names. */
   readonly fieldNames?: Readonly<Record<string, string>>;
-  /** Fields of messages that it refuses; dropped. */
+  /** Fields of messages that the upstream refuses; dropped. */
   readonly dropMessageFields?: readonly string[];
   /**
-   * The only fields of messages that it accepts: it refuses a message with any other, and unknown members of parts,
-   * tool calls and tools. All of these are dropped.
+   * The only message fields that the upstream accepts: it refuses messages with other fields, and unknown members of
+   * parts, tool calls and tools. All of these are dropped.
    */
   readonly acceptMessageFields?: readonly string[];
-  /** It refuses functions without `parameters`, which OpenAI takes as functions without arguments. */
+  /** The upstream refuses functions without `parameters`, which OpenAI takes as functions without arguments. */
   readonly toolParameters?: 'required';
-  /** It takes the content of a message as a string only, so a list of texts is joined. */
+  /** The upstream takes the content of a message only as a string, so lists of texts are joined. */
   readonly joinTextParts?: boolean;
-  /** It takes one system message, at the beginning: leading ones are joined, later ones become marked user messages. */
+  /**
+   * The upstream takes one system message, at the start: leading ones are joined, later ones become marked user
+   * messages.
+   */
   readonly oneSystemMessage?: boolean;
   /**
-   * It refuses user messages behind tool results, system messages behind these or answers, and an answer at the end
-   * without `prefix` (Mistral).
+   * The upstream refuses user messages after tool results, system messages after tool results or answers, and a final
+   * answer without `prefix` (Mistral).
    */
   readonly strictRoles?: boolean;
-  /** It accepts ids of tool calls of nine letters and digits only; other ids are replaced by a digest. */
+  /** The upstream accepts only tool-call ids of nine letters and digits; other ids are replaced by a digest. */
   readonly shortToolCallIds?: boolean;
   /**
-   * Efforts that it lacks, and the nearest that it has. The efforts that the catalogue lists for a model are sent as
-   * is.
+   * Efforts that the upstream lacks, each with the nearest one that it has. The efforts that the catalogue lists for a
+   * model are sent unchanged.
    */
   readonly reasoningEfforts?: Readonly<Record<string, string>>;
-  /** Its API refuses the efforts in `reasoningEfforts` for every model, also where the catalogue lists them. */
+  /** The API refuses the efforts in `reasoningEfforts` for every model, even where the catalogue lists them. */
   readonly fixedEfforts?: boolean;
-  /** Lower temperatures are raised to it: it refuses zero, which many clients send. */
+  /** Lower temperatures are raised to this one: the upstream refuses zero, which many clients send. */
   readonly minTemperature?: number;
-  /** `false`: it refuses to be forced to call a tool while it reasons, as it does unless `thinking` is disabled. */
+  /** `false`: the upstream refuses forced tool calls while it reasons, which it does unless `thinking` is disabled. */
   readonly forcedTools?: boolean;
-  /** Of tool choices it takes the words only; a choice that names tools is sent as a word with those tools alone. */
+  /**
+   * The upstream takes tool choices only as words: a choice that names tools is sent as a word with only those tools.
+   */
   readonly toolChoiceWords?: boolean;
-  /** `false`: of response formats it has JSON mode only, and refuses schemas. */
+  /** `false`: the upstream has JSON mode but refuses JSON schemas. */
   readonly jsonSchemas?: boolean;
-  /** Takes `response_format` as a chat has it, instead of `text.format`; for the Responses API (Perplexity). */
+  /** The upstream takes `response_format` as in a chat instead of `text.format`; for the Responses API (Perplexity). */
   readonly chatResponseFormat?: boolean;
-  /** Its 429 `insufficient_quota` is a limit of tokens per minute, not an account without credit (Alibaba). */
+  /** The upstream's 429 `insufficient_quota` means tokens per minute, not an account without credit (Alibaba). */
   readonly quotaIsRateLimit?: boolean;
-  /** Its 400 is a sentence without a code, and always about the request (Cohere). */
+  /** The upstream's 400 is a sentence without a code, and always about the request (Cohere). */
   readonly plainRefusals?: boolean;
-  /** It lists its sources beside the choices, as hosts of Sonar do; they become annotations of the message. */
+  /** The upstream lists its sources beside the choices, as Sonar does; they become annotations of the message. */
   readonly citations?: boolean;
 }
 
-/** The maximum of a call of embeddings. */
+/** The limits of one embeddings call. */
 export interface EmbeddingBatch {
   readonly inputs: number;
   /** Of all inputs together; default: no limit. */
@@ -147,15 +160,15 @@ export interface ModelFeatures {
   /** `false`: the model refuses temperature and similar parameters. */
   readonly sampling?: boolean;
   /**
-   * How a model of the dialect `anthropic-messages` reasons: `always`, `default` (unless turned off), `between_tools`
-   * (by default, and never quite off), `optional` (when asked), or `budget` (when asked, with a budget of tokens).
+   * How a model of the dialect `anthropic-messages` reasons: `always`, `default` (unless disabled), `between_tools` (by
+   * default, and cannot be fully disabled), `optional` (on request), or `budget` (on request, with a token budget).
    */
   readonly thinking?: 'always' | 'default' | 'between_tools' | 'optional' | 'budget';
   /** `false`: the model refuses a `tool_choice` that forces a call. */
   readonly forced_tools?: boolean;
-  /** The model takes instructions between messages. */
+  /** The model takes system messages between other messages. */
   readonly system_mid?: boolean;
-  /** `false`: the conversation must not end with a message of the assistant. */
+  /** `false`: the conversation must not end with an assistant message. */
   readonly prefill?: boolean;
   readonly streaming?: boolean;
   /** The model supports text completion; otherwise a completion is sent as a chat. */
@@ -185,13 +198,15 @@ export interface CallDeadlines {
   readonly totalMs: number;
 }
 
-/** The span of a call. */
+/** The trace span of a call. */
 export interface CallTrace {
-  /** Continues the trace at the provider, for its own hosts only; `undefined`: the provider may not have it. */
+  /**
+   * Continues the trace at the provider, for its own hosts only; `undefined`: the trace must not reach the provider.
+   */
   readonly traceparent: string | undefined;
-  /** Names the server that is called. */
+  /** Records the server that is called. */
   noteServer(baseUrl: URL): void;
-  /** Names the model that answered, as the upstream does; anything but a name is ignored. */
+  /** Records the model that the upstream says has answered; ignored unless it is a valid name. */
   noteModel(name: unknown): void;
 }
 
@@ -199,8 +214,8 @@ export interface CallTrace {
 export interface ProviderCall {
   readonly requestId: string;
   /**
-   * Opaque, the same for all calls of one customer: what calls share in this process is divided between owners. Not for
-   * the upstream. Calls without it count as those of one owner.
+   * Opaque, and the same for all calls of one customer: resources that calls share in this process are divided fairly
+   * between owners. Never sent upstream. All calls without an owner count as one owner.
    */
   readonly ownerId?: string;
   /** Absent: the request is not traced. */
@@ -213,29 +228,33 @@ export interface ProviderCall {
   readonly features: ModelFeatures;
   readonly quirks: Quirks;
   readonly deadlines: CallDeadlines;
-  /** The model's output limit in tokens, where the catalogue states one. */
+  /** The model's output limit in tokens, if the catalogue states one. */
   readonly maxOutputTokens?: number;
-  /** How the upstream names the fields of requests and results, where the catalogue says so for the deployment. */
+  /** How the upstream names the fields of requests and results, if the catalogue says so for the deployment. */
   readonly mapping?: RequestMapping;
   /**
-   * Where the upstream may report that a job has ended, for this submission only; absent: it cannot reach the gateway.
+   * Where the upstream may report that this job has ended; a URL for this submission only. Absent: the upstream cannot
+   * reach the gateway.
    */
   readonly callbackUrl?: string;
   /** The key that submitted the job of this call; absent: any. */
   readonly keyId?: string;
   /**
-   * Opens a file at a public address that the upstream named, through the guard for such hosts. Absent where results
-   * cannot be files.
+   * Opens a file at a public URL that the upstream returned, through the outbound guard. Absent: results cannot be
+   * files.
    */
   readonly openFile?: (url: string) => Promise<Readable>;
-  /** Absent where a call has no conversation. Most calls do without. */
+  /** Opened on first use, since most calls need no vault. Absent: the call has no conversation. */
   readonly openVault?: () => ReasoningVault;
   /** Aborted when the response is no longer needed. */
   readonly signal: AbortSignal;
 }
 
-/** What bounds an upstream exchange, of a call or of what precedes it; calls add how to read its refusal. */
+/**
+ * The limits of one upstream exchange, whether it is the call itself or precedes it; calls add the quirks for reading a
+ * refusal.
+ */
 export type CallLimits = Pick<ProviderCall, 'deadlines' | 'signal' | 'trace'> & Partial<Pick<ProviderCall, 'quirks'>>;
 
-/** The catalogue's description of a deployment, which every call carries too. */
+/** The catalogue's traits of a deployment, which every call also carries. */
 export type DeploymentTraits = Pick<ProviderCall, 'features' | 'quirks'>;

@@ -12,12 +12,12 @@ export type ProviderErrorCode = Extract<
   | 'stream_interrupted'
 >;
 
-/** How far the call got: decides what may be retried, and what the client has already received. */
+/** How far the call got. Decides what may be retried, and what the client has already received. */
 export type ProviderPhase = 'connect' | 'headers' | 'first_token' | 'stream' | 'job';
 
-/** The code of a reply that exceeds what the gateway reads: a retry returns the same. */
+/** The code of a reply that is longer than the gateway reads: a retry would return the same. */
 export const REPLY_TOO_LONG = 'reply_too_long';
-/** The code of a job that succeeded, but whose report has no result. */
+/** The code of a job that succeeded, but whose result is missing from the provider's report. */
 export const SUCCESS_WITHOUT_RESULT = 'no_result';
 
 export interface ProviderErrorOptions {
@@ -44,7 +44,7 @@ export interface ProviderErrorOptions {
   };
   /** The upstream refused the operator's own key or account. */
   readonly credentialRefused?: boolean;
-  /** The reason is money or a quota that waiting does not refill, which no request can cause. */
+  /** The account has no credit, or a quota that waiting does not refill. No client's request can cause this. */
   readonly outOfCredit?: boolean;
   /** The upstream does not offer the model, or what the request needs of it, to the operator's account. */
   readonly notOffered?: boolean;

@@ -23,7 +23,7 @@ export interface ProviderCapabilities {
   readonly music: boolean;
 }
 
-/** For providers of a few. */
+/** A base for providers with few capabilities. */
 export const NO_CAPABILITIES: ProviderCapabilities = Object.freeze({
   chat: false,
   completions: false,
@@ -41,7 +41,7 @@ export interface Provider {
   readonly capabilities: ProviderCapabilities;
   readonly quirks: Quirks;
   readonly chat?: ChatProvider;
-  /** Chat over the Responses API, for deployments of the dialect `openai-responses`; only beside `chat`. */
+  /** Chat over the Responses API, for deployments of the dialect `openai-responses`. Requires `chat`. */
   readonly responses?: ResponsesProvider;
   readonly completions?: CompletionsProvider;
   readonly embeddings?: EmbeddingsProvider;
@@ -50,7 +50,7 @@ export interface Provider {
   readonly transcription?: TranscriptionProvider;
   readonly video?: JobAdapter;
   readonly music?: JobAdapter;
-  /** Requests script its failures, so routing ignores them. */
+  /** Failures are scripted by requests, so routing ignores them. */
   readonly simulated?: boolean;
   /** Refuses new calls and resolves when calls in flight have ended. Absent: there is nothing to wait for. */
   drain?(): Promise<void>;
@@ -58,13 +58,13 @@ export interface Provider {
   close(): Promise<void>;
 }
 
-/** One vendor. Implemented by a class that is marked `@ModelProvider()`. */
+/** One vendor, implemented by a class that is marked `@ModelProvider()`. */
 export interface ProviderDefinition {
   readonly id: string;
-  /** Names of the keys and base URLs that it reads. An operator may store them and change them at run time. */
+  /** Names of the keys and base URLs that the provider reads. Operators may store them and change them at run time. */
   readonly credentials: readonly string[];
   /**
-   * `null` when required settings are missing; its models are then not offered. Opens no connection.
+   * Opens no connection. Returns `null` when required settings are missing; its models are then not offered.
    * @throws Error when a value is invalid; its message names the variable, never the value
    */
   create(environment: ProviderEnvironment): Provider | null;

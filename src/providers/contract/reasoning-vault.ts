@@ -5,9 +5,9 @@
  */
 export interface ReasoningVault {
   /**
-   * Stores the state under the first tool call id of an answer, before the client sees the end of the answer. Never
-   * rejects: without the entry the next call goes without its reasoning.
-   * @param state JSON, as only the dialect reads it
+   * Stores the state under the first tool-call id of an answer, before the client sees the end of the answer. Never
+   * rejects: if storing fails, the next call is sent without its reasoning.
+   * @param state JSON that only the dialect reads
    */
   store(toolCallId: string, state: string): Promise<void>;
   /** The states that are still kept, by tool call id. Never rejects. */

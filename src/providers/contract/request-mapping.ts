@@ -1,4 +1,4 @@
-/** Fields of requests under the gateway's names, which the catalogue maps to those of an upstream. */
+/** The gateway's names of request fields that the catalogue can map to an upstream's fields. */
 export const MAPPED_FIELDS = [
   'prompt',
   'duration_seconds',
@@ -27,21 +27,20 @@ export type MappedField = (typeof MAPPED_FIELDS)[number];
 export type JsonScalar = string | number | boolean | null;
 
 export interface FieldTarget {
-  /** The upstream's field; a dot leads into an object. */
+  /** The upstream's field; dots separate nested objects. */
   readonly to: string;
-  /** Its values by ours, as text; others are refused before anything is sent. */
+  /** The upstream's values by the gateway's, as text; other values are refused before anything is sent. */
   readonly values?: Readonly<Record<string, JsonScalar>>;
   /** Text in which `{}` stands for the value. */
   readonly format?: string;
   /**
-   * `text`: as a string; `milliseconds`: of seconds; `list`: in an array; `single`: of an array
-   * with one value; `width_height`: `1024x768` as an object of two
-   * numbers; `width`, `height`: one of the two.
+   * `text`: as a string; `milliseconds`: from seconds; `list`: in an array; `single`: the only value of an array;
+   * `width_height`: `1024x768` as an object with two numbers; `width`, `height`: one of these two numbers.
    */
   readonly as?: 'text' | 'milliseconds' | 'list' | 'single' | 'width_height' | 'width' | 'height';
 }
 
-/** A field of the upstream, or several; none: the upstream does in any case what the field asks for. */
+/** One or more fields of the upstream. An empty list: the upstream always does what the field asks for. */
 export type FieldTargets = string | FieldTarget | readonly FieldTarget[];
 
 export function listTargets(targets: FieldTargets): readonly FieldTarget[] {
@@ -49,21 +48,21 @@ export function listTargets(targets: FieldTargets): readonly FieldTarget[] {
   return Array.isArray(targets) ? (targets as readonly FieldTarget[]) : [targets as FieldTarget];
 }
 
-/** The result: paths into the upstream's document of `$`, `.name`, `[0]` and `[*]`, for example `$.images[*].url`. */
+/** The result, as paths into the upstream's document: `$`, `.name`, `[0]` and `[*]`, for example `$.images[*].url`. */
 export interface MappedOutput {
   readonly video?: string;
   readonly audio?: string;
   readonly image?: string;
   /** The duration of the result. */
   readonly seconds?: string;
-  /** Of speech: the only format that the upstream has. The gateway makes the others of it. */
+  /** For speech: the only format that the upstream has. The gateway encodes the others from it. */
   readonly audio_format?: 'wav' | 'pcm';
 }
 
-/** How a deployment's upstream names what requests and results contain. */
+/** How a deployment's upstream names the fields of requests and results. */
 export interface RequestMapping {
   readonly map: Readonly<Partial<Record<MappedField, FieldTargets>>>;
-  /** Input that every request has. */
+  /** Input that every request contains. */
   readonly fixed?: Readonly<Record<string, JsonScalar>>;
   readonly output: MappedOutput;
 }

@@ -7,7 +7,9 @@ export interface TranscriptionRequest {
   readonly audio: Buffer;
   /** Content type of the detected container, for example `audio/mpeg`. */
   readonly contentType: string;
-  /** A name whose extension fits the container: upstreams judge files by it. Never the client's own. */
+  /**
+   * A file name whose extension fits the container, since upstreams judge files by it. Never the client's file name.
+   */
   readonly fileName: string;
   /** ISO 639-1, or `null`. */
   readonly language: string | null;

@@ -1,20 +1,21 @@
 import { addDecimals } from '../../core/types/decimal';
 
 /**
- * What the vendor itself bills for a call, as decimal numbers; absent where it does not report it. It has no unit of
- * the gateway, so a price charges it only where the catalogue says so, and then instead of everything else.
+ * What the vendor itself bills for a call, as decimal numbers; absent if the vendor does not report it. The gateway has
+ * no unit for it, so a price charges it only where the catalogue says so, and then instead of everything else.
  */
 export interface VendorBill {
   /** Billable units as the vendor defines them for the model. */
   readonly units?: number;
   readonly megapixels?: number;
-  /** Its own charge in micro-USD. */
+  /** The vendor's own charge in micro-USD. */
   readonly vendorCostMicro?: number;
 }
 
 /**
- * What a call consumed. The classes are **disjoint**: no count contains another one (a cached prompt token is in
- * `inputCacheRead` and not in `inputText`), so a price is a plain sum. Each dialect converts to it exactly once.
+ * What a call consumed. The classes are **disjoint**: no count includes another (a cached prompt token counts in
+ * `inputCacheRead`, not in `inputText`), so a price is a plain sum. Each dialect converts its usage to these classes
+ * exactly once.
  */
 export interface UsageVector extends VendorBill {
   readonly inputText: number;
@@ -75,14 +76,17 @@ export function vendorBillOf({ units, megapixels, vendorCostMicro }: UsageVector
   };
 }
 
-/** The usage as the gateway counts it, without the vendor's bill. */
+/** The usage without the vendor's bill. */
 export function withoutVendorBill(usage: UsageVector): UsageVector {
   if (vendorBillOf(usage) === null) return usage;
   const { units: _units, megapixels: _megapixels, vendorCostMicro: _vendorCostMicro, ...counted } = usage;
   return counted;
 }
 
-/** The combined usage of several calls. Their bills are added up; a caller that needs all of them checks each. */
+/**
+ * The combined usage of several calls. Vendor bills are added up even if some are missing; callers that need every bill
+ * check for them.
+ */
 export function addUsage(one: UsageVector, other: UsageVector): UsageVector {
   return {
     inputText: one.inputText + other.inputText,
