@@ -14,21 +14,21 @@ import { parseBaseUrl, UpstreamHttp } from './upstream-http';
 /** The members of a provider that serve requests. */
 type ServedCapabilities = Pick<Provider, keyof ProviderCapabilities>;
 
-/** The settings that differ between vendors with one key, one host and formats of their own. */
+/** The settings in which vendors with one key, one host and their own formats differ. */
 export interface ApiKeyPreset {
   readonly id: string;
-  /** Environment name of the key. */
+  /** The environment variable of the key. */
   readonly apiKeyVariable: string;
   readonly baseUrlVariable: string;
   readonly defaultBaseUrl: string;
   /** The headers of every request; default: the key as a bearer token. */
   readonly headers?: (apiKey: string) => Readonly<Record<string, string>>;
-  /** For keys that sign short-lived tokens: the `Authorization` header of each request. */
+  /** For keys that sign short-lived tokens: returns the `Authorization` header of each request. */
   readonly authorization?: (apiKey: string, clock: Clock) => () => string;
   readonly quirks?: Quirks;
   /**
    * `credential` gives access to files at the same host; it lacks an `authorization` that changes. `account` is the
-   * `submissionAccount` of jobs that can be submitted again.
+   * `submissionAccount` of jobs that may be resubmitted.
    */
   readonly serve: (
     http: UpstreamHttp,
@@ -38,7 +38,7 @@ export interface ApiKeyPreset {
   ) => ServedCapabilities;
 }
 
-/** A vendor with one key and one host. All that its class needs is its preset. */
+/** A vendor with one key and one host. A subclass only supplies its preset. */
 export abstract class ApiKeyProvider implements ProviderDefinition {
   readonly id: string;
   readonly credentials: readonly string[];

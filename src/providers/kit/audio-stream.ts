@@ -11,11 +11,11 @@ import { type Settler, StreamRelay } from './upstream-stream';
 /** More than 40 min of uncompressed audio: 4,096 characters at the slowest speed take about half of that. */
 const MAX_AUDIO_BYTES = 128 * 1024 * 1024;
 
-/** Reads usage from the headers of a reply; `null`: it reports none. */
+/** Reads usage from a reply's headers; `null`: the reply reports none. */
 export type UsageReader = (headers: UpstreamHeaders) => UsageVector | null;
 
 export interface AudioReply {
-  /** Of the audio that the upstream sends. */
+  /** The format that the upstream sends. */
   readonly format: SpeechFormat;
   readonly readUsage?: UsageReader;
 }
@@ -26,7 +26,7 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
   private readonly relay: StreamRelay<Buffer>;
   private exchange: UpstreamExchange | null = null;
   private receivedBytes = 0;
-  /** Of PCM that is not as the contract has it. */
+  /** Converts PCM whose layout differs from the contract's; `null`: no conversion. */
   private samples: SampleReader | null = null;
 
   private constructor(
@@ -95,7 +95,8 @@ const RATE = /;\s*rate="?(\d+)/i;
 const CHANNELS = /;\s*channels="?(\d+)/i;
 
 /**
- * Of PCM by its content type, such as `audio/pcm;rate=24000;channels=1` of OpenRouter; without, that of the contract.
+ * The PCM layout that the content type states, such as OpenRouter's `audio/pcm;rate=24000;channels=1`; by default the
+ * contract's.
  */
 function layoutOf(headers: UpstreamHeaders): PcmLayout {
   const contentType = String(headers['content-type']);
@@ -122,17 +123,17 @@ const MPEG_SYNC = 0xe0;
 const LAYER_BITS = 0x06;
 
 /**
- * Whether the first bytes of the audio contradict the requested format. Some hosts always send their only format, which
- * a player that trusts the content type cannot play. Unknown bytes are accepted.
+ * Whether the first bytes of the audio contradict the requested format. Some hosts always send the only format they
+ * have, and a player that trusts the content type cannot play it. Unknown bytes are accepted.
  */
 export function contradictsFormat(format: SpeechFormat, sound: Buffer): boolean {
-  // The tag may precede frames of either format.
+  // An ID3 tag may precede frames of either format.
   if (sound.toString('latin1', 0, 3) === 'ID3') return format !== 'mp3' && format !== 'aac';
   const found = nameFormat(sound) ?? (format === 'pcm' ? null : nameFrames(sound));
   return found !== null && found !== format;
 }
 
-/** By a signature that raw samples are very unlikely to contain. */
+/** Detects the format by a signature that raw samples are very unlikely to contain. */
 function nameFormat(sound: Buffer): SpeechFormat | null {
   const head = sound.toString('latin1', 0, 12);
   if (head.startsWith('RIFF') && head.endsWith('WAVE')) return 'wav';
@@ -140,7 +141,7 @@ function nameFormat(sound: Buffer): SpeechFormat | null {
   return head.startsWith('fLaC') ? 'flac' : null;
 }
 
-/** By the first frame: MP3 and AAC share the sync word, and AAC has no layer. */
+/** Detects the format by the first frame: MP3 and AAC share the sync word, but only MP3 has a layer. */
 function nameFrames(sound: Buffer): SpeechFormat | null {
   const [first, second] = sound;
   if (first !== 0xff || second === undefined || (second & MPEG_SYNC) !== MPEG_SYNC) return null;

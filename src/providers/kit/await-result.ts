@@ -7,9 +7,9 @@ import { cancellation, deadlineFailure } from './upstream-errors';
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 3_000;
 const PAUSE_GROWTH = 1.5;
-/** A poll that takes longer is made again. */
+/** A poll that takes longer is repeated. */
 const POLL_TIMEOUT_MS = 15_000;
-/** Refused polls in a row after which the work counts as lost. */
+/** After this many refused polls in a row, the work counts as lost. */
 const MAX_REFUSALS = 3;
 /** Failures of a poll that say nothing about the work. */
 const PASSING: ReadonlySet<ProviderErrorCode> = new Set([
@@ -19,7 +19,7 @@ const PASSING: ReadonlySet<ProviderErrorCode> = new Set([
   'provider_disconnect',
 ]);
 
-/** The time limits of work that takes several exchanges, which together get what one call would get. */
+/** Time limits for work that takes several exchanges, which together get as much time as a single call. */
 export class SharedDeadline {
   private readonly dueMs: number;
 
@@ -47,7 +47,7 @@ export class SharedDeadline {
     return { signal, deadlines: { ...deadlines, firstTokenMs: leftMs, totalMs: leftMs } };
   }
 
-  /** @throws ProviderError when the call is aborted meanwhile, and `provider_timeout` when the time is up before */
+  /** @throws ProviderError when the call is aborted meanwhile, or `provider_timeout` when the time is up first */
   async pause(durationMs: number): Promise<void> {
     if (durationMs >= this.leftMs) throw deadlineFailure('first_token');
     const { signal } = this.call;
@@ -58,9 +58,9 @@ export class SharedDeadline {
 }
 
 /**
- * Asks for the result of work that an upstream has accepted until it is there. Failed polls do not fail the work, which
- * goes on and is paid for.
- * @param poll `null`: it is not finished
+ * Polls for the result of work that an upstream has accepted. A failed poll does not fail the work, which continues and
+ * is billed.
+ * @param poll resolves with `null` while the work is not finished
  * @throws ProviderError that allows no other attempt, since the work may have been done
  */
 export async function awaitResult<Result>(
@@ -89,7 +89,7 @@ export async function awaitResult<Result>(
   }
 }
 
-/** The failure of a poll. @throws rethrows what ends the work: its own failure, or the end of the call */
+/** The failure of a poll. @throws the error itself when the work has failed or the call has ended */
 function failureOf(error: unknown, { isAborted }: SharedDeadline): ProviderError {
   if (!(error instanceof ProviderError) || isAborted) throw error;
   if (!PASSING.has(error.code) && error.options.upstream?.status === undefined) throw error;

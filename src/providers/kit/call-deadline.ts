@@ -21,7 +21,7 @@ export class CallDeadline {
     this.totalDueMs = clock.monotonic() + totalMs;
   }
 
-  /** Replaces the current limit by one that ends `limitMs` from now. `Infinity` leaves only the total. */
+  /** Replaces the current limit: the call now ends `limitMs` from now. `Infinity` leaves only the total limit. */
   set(limitMs: number): void {
     const now = this.clock.monotonic();
     this.dueMs = Math.min(now + limitMs, this.totalDueMs);
@@ -37,7 +37,7 @@ export class CallDeadline {
     clearTimeout(this.timer);
     this.timerDueMs = this.dueMs;
     const delayMs = Math.min(Math.max(1, Math.ceil(this.dueMs - now)), LONGEST_TIMEOUT_MS);
-    // The connection of the call keeps the process alive, not its limit.
+    // The call's connection keeps the process alive; the timer must not.
     this.timer = setTimeout(this.onTimer, delayMs).unref();
   }
 

@@ -1,17 +1,20 @@
 import type { ImageFile } from '../contract/images';
 
-/** Type and parameters are shorter. */
+/** The media type and its parameters are shorter than this. */
 const MAX_HEAD_LENGTH = 1_024;
 const SCHEME = 'data:';
 const WHITE_SPACE = /\s/;
 
 interface DataUrl {
-  /** In lower case, with `image/jpeg` for `image/jpg`, which clients derive from the extension; may be empty. */
+  /**
+   * In lower case, with `image/jpg`, which clients derive from the file extension, corrected to `image/jpeg`. May be
+   * empty.
+   */
   readonly mediaType: string;
   readonly base64: string;
 }
 
-/** An image within JSON. */
+/** The image as a data URL, for use in JSON. */
 export function toDataUrl({ bytes, contentType }: ImageFile): string {
   return `data:${contentType};base64,${bytes.toString('base64')}`;
 }
@@ -20,7 +23,7 @@ export function isDataUrl(url: string): boolean {
   return url.slice(0, SCHEME.length).toLowerCase() === SCHEME;
 }
 
-/** `null` for another URL, and for one without base64. */
+/** `null` for other URLs, and for data URLs that are not base64. */
 export function readDataUrl(url: string): DataUrl | null {
   const head = url.slice(0, MAX_HEAD_LENGTH);
   const comma = head.indexOf(',');

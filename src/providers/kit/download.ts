@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ProviderError } from '../contract/provider-error';
 import type { ReplyReceiver } from './reply-receiver';
 
-/** The exchange that a file comes from. */
+/** The exchange that a file is read from. */
 interface FileSource {
   enterStream(): void;
   pause(): void;
@@ -10,7 +10,7 @@ interface FileSource {
   close(): void;
 }
 
-/** A file as it arrives, no faster than it is read. */
+/** A file that is passed on as it arrives, no faster than the caller reads it. */
 export class Download extends Readable implements ReplyReceiver {
   private exchange: FileSource | null = null;
   private isOpen = false;

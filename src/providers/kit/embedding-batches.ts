@@ -4,12 +4,18 @@ import type { EmbeddingResult } from '../contract/embeddings';
 import type { EmbeddingBatch, ProviderCall } from '../contract/provider-call';
 import { addUsage, type UsageVector } from '../contract/usage';
 
-/** Calls of one request at the same time: clients send up to 2,048 inputs, and vendors limit requests per minute. */
+/** Concurrent calls of one request: clients send up to 2,048 inputs, and vendors limit requests per minute. */
 const MAX_CALLS = 8;
-/** Estimates the tokens of a text from above. Rows of digits have more, for which the upstream's refusal applies. */
+/**
+ * A low value, so that a text's tokens are overestimated. Long numbers have more tokens, and the upstream may then
+ * refuse the batch.
+ */
 const BYTES_PER_TOKEN = 2;
 
-/** Inputs in as few batches as the upstream allows, in order. An input that is too long by itself has its own batch. */
+/**
+ * Groups inputs, in order, into as few batches as the upstream allows. An input that exceeds the limit by itself gets
+ * its own batch.
+ */
 export function toBatches<Input extends string | readonly number[]>(
   inputs: readonly Input[],
   { inputs: maxInputs, tokens: maxTokens = Infinity }: EmbeddingBatch,
@@ -34,9 +40,9 @@ function tokensOf(input: string | readonly number[]): number {
 }
 
 /**
- * Embeds each batch by a call, and joins the results in order. All calls have the time of one; the first failure aborts
- * the others, and the client pays nothing, although the vendor may bill those that it has answered. The usage is `null`
- * when any is unknown.
+ * Embeds each batch with one call, and joins the results in order. Together the calls get the time of one. The first
+ * failure aborts the others, and the client pays nothing, although the vendor may bill the calls that it has answered.
+ * The usage is `null` if any call's usage is unknown.
  */
 export async function embedBatches<Input>(
   batches: readonly Input[],

@@ -10,11 +10,11 @@ const PIECE_BYTES = 16 * 1024;
 
 const READERS = { pcm: () => new PcmReader(), wav: () => new WavReader() } as const;
 
-/** Makes formats that a vendor lacks of its PCM or WAV, while it arrives. */
+/** Encodes the formats that a vendor lacks from its PCM or WAV, as the audio arrives. */
 export class EncodedSpeech implements SpeechProvider {
   /**
-   * @param formats that `vendor` lacks
-   * @param source the format to make them of: PCM is the contract's, WAV may have any usual rate
+   * @param formats the formats that `vendor` lacks
+   * @param source the format to encode them from: `pcm` has the contract's layout, `wav` may have any usual rate
    */
   constructor(
     private readonly vendor: SpeechProvider,

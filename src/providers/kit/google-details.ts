@@ -8,8 +8,8 @@ export interface GoogleDetails {
 }
 
 /**
- * `details` of a `google.rpc.Status` (https://google.aip.dev/193): the reason, and the wait before a retry. A daily
- * quota may state a wait of seconds although it resets at midnight.
+ * Reads the reason and the retry delay from the `details` of a `google.rpc.Status` (https://google.aip.dev/193). For a
+ * daily quota Google may state a delay of seconds although the quota resets at midnight.
  */
 export function readGoogleDetails(details: unknown): GoogleDetails {
   if (!Array.isArray(details)) return {};

@@ -1,4 +1,4 @@
-/** What image adapters share: checks of replies, sizes and options. */
+/** Checks of replies, sizes and options that the image adapters share. */
 import { sniffImageType } from '../../core/types/image-format';
 import type { GeneratedImage, ImageFile, ImageRequest } from '../contract/images';
 import { ProviderError } from '../contract/provider-error';
@@ -15,9 +15,7 @@ export function imageOfBase64(text: unknown): GeneratedImage {
   return { bytes, revisedPrompt: null };
 }
 
-/**
- * An image at a host that the vendor names, which is fetched through the guard for such hosts. @throws ProviderError
- */
+/** An image at a host that the vendor names; it is fetched through the outbound guard. @throws ProviderError */
 export function imageOfUrl(url: unknown): GeneratedImage {
   if (!isImageUrl(url)) throw notImages('an image without its address');
   return { url, revisedPrompt: null };
@@ -56,19 +54,22 @@ export function maskedImage({ images, mask }: ImageRequest): { readonly image: I
   return { image, mask };
 }
 
-/** Pixels of a size such as `1024x1536`. @throws ProviderError `validation_failed` for any other text */
+/**
+ * Width and height of a size such as `1024x1536`, in pixels. @throws ProviderError `validation_failed` for any other
+ * text
+ */
 export function pixelsOf(size: string): { readonly width: number; readonly height: number } {
   const [, width = 0, height = 0] = /^([1-9]\d{1,4})x([1-9]\d{1,4})$/.exec(size)?.map(Number) ?? [];
   if (width === 0 || height === 0) throw unsupported('size');
   return { width, height };
 }
 
-/** How far an aspect ratio may be off: sizes are rounded to the multiples that a model works with. */
+/** How far an aspect ratio may deviate: sizes are rounded to the multiples that a model works with. */
 const RATIO_TOLERANCE = 0.04;
 
 /**
- * The supported aspect ratio, such as `16:9`, that a size has.
- * @throws ProviderError `validation_failed` if it has none of them
+ * The supported aspect ratio of a size, such as `16:9`.
+ * @throws ProviderError `validation_failed` if the size has none of the supported ratios
  */
 export function aspectRatioOf(size: string, ratios: readonly string[]): string {
   const { width, height } = pixelsOf(size);

@@ -28,7 +28,7 @@ export function parseJsonObject(json: string | Buffer): JsonObject | null {
 /** Decodes base64, padded or not; `null` when the text is invalid or empty. */
 export function decodeBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
-  // The decoder skips characters outside the alphabet; the length then does not match.
+  // The decoder skips characters outside the alphabet, so the length reveals invalid text.
   return bytes.length > 0 && bytes.length === decodedLength(text) ? bytes : null;
 }
 
@@ -45,14 +45,14 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 
-/** Items are inside a list that is inside the outermost object. */
+/** Items are in a list that is a member of the outermost object. */
 const LIST_DEPTH = 2;
 /** The frame is everything except the items: a few short fields. */
 const MAX_FRAME_LENGTH = 64 * 1024;
 
 /**
- * Splits a JSON object with a long list into its items while the bytes arrive, so that it is never held or
- * parsed as a whole. The rest, the frame, is an object with an empty list.
+ * Splits a JSON object with a long list into the list's items while the bytes arrive, so that the object is never held
+ * in memory or parsed as a whole. The rest, the frame, is the object with an empty list.
  */
 export class DataSplitter {
   private depth = 0;
@@ -62,9 +62,9 @@ export class DataSplitter {
   private inItem = false;
   /** Pieces of the current item from earlier reads. */
   private pieces: Buffer[] = [];
-  /** One character per byte. */
+  /** Latin-1: one character per byte. */
   private rawFrame = '';
-  /** The text before the first item ends like this. */
+  /** Matches the text up to the first item. */
   private readonly listStart: RegExp;
 
   /** @param list name of the list */
@@ -107,7 +107,7 @@ export class DataSplitter {
     return Buffer.from(this.rawFrame, 'latin1').toString('utf8');
   }
 
-  /** The end of the string or of the chunk: megabytes of base64 are not scanned byte by byte. */
+  /** Skips to the end of the string or of the chunk, so that megabytes of base64 are not scanned byte by byte. */
   private skipText(chunk: Buffer, start: number): number {
     let at = start;
     if (this.escaped) {
@@ -117,7 +117,7 @@ export class DataSplitter {
     let quote = chunk.indexOf(QUOTE, at);
     for (;;) {
       const end = quote === -1 ? chunk.length : quote;
-      // Only up to the end: an escape beyond it belongs to another string.
+      // Only up to the end of the string: a later escape belongs to another string.
       const backslash = chunk.subarray(at, end).indexOf(BACKSLASH);
       if (backslash === -1) {
         this.inText = quote === -1;

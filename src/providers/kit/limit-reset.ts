@@ -2,8 +2,8 @@ const LONGEST_SECONDS = 3_600;
 const LIMITS = ['requests', 'tokens', 'input-tokens', 'output-tokens'];
 
 /**
- * Seconds until the limits that are used up are replenished, from `anthropic-ratelimit-*` headers
- * (https://platform.claude.com/docs/en/api/rate-limits#response-headers); `undefined` when none is.
+ * Seconds until all exhausted limits are replenished, from the `anthropic-ratelimit-*` headers
+ * (https://platform.claude.com/docs/en/api/rate-limits#response-headers); `undefined` when no limit is exhausted.
  * @param now milliseconds since the epoch
  */
 export function limitReset(headers: Readonly<Record<string, unknown>>, now: number): number | undefined {

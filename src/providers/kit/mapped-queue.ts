@@ -1,4 +1,4 @@
-/** Video, music and images of vendors with a queue for many models, whose inputs and results the catalogue maps. */
+/** Video, music and images of vendors with one queue for many models. The catalogue maps their inputs and results. */
 import type { ImageRequest, ImageResult, ImagesProvider } from '../contract/images';
 import type { AsyncJobAdapter, JobCapabilities, JobHandle, JobSnapshot, JobSpec } from '../contract/media-job';
 import type { CallLimits, ProviderCall } from '../contract/provider-call';
@@ -11,20 +11,20 @@ import { requireMapping, toImageInput, toJobInput, urlsAt, valuesAt } from './re
 import { asRefusal, failedJob } from './video-jobs';
 
 const CANCEL_TIMEOUT_MS = 5_000;
-/** Ids and URLs are stored in the handle of a job, which holds at most 2 KB. */
+/** Ids and URLs are stored in a job's handle, which holds at most 2 KB. */
 const MAX_ID_LENGTH = 100;
 const MAX_URL_LENGTH = 500;
 
 /** An accepted request, and the URLs that the vendor returned for it. */
 export type QueuedRequest = Required<Pick<JobHandle, 'id' | 'urls'>>;
 
-/** The end of a request that made nothing. */
+/** A request that ended without a result. */
 export interface QueueFailure {
   readonly state: 'failed' | 'canceled' | 'expired';
   readonly error: ProviderError;
 }
 
-/** `document` is an object, unless the mapping of its model expects something else. */
+/** `document` is an object, unless the model's mapping expects something else. */
 export interface QueueResult {
   readonly state: 'done';
   readonly document: unknown;
@@ -63,7 +63,7 @@ export class MappedJobs implements AsyncJobAdapter {
     readonly verifyReport: Required<AsyncJobAdapter>['verifyReport'],
   ) {}
 
-  /** Without a mapping the deployment cannot be called at all, which no option of the request changes. */
+  /** A deployment without a mapping cannot be called, whatever the options of the request. */
   assertSupported(spec: JobSpec, { mapping }: Pick<ProviderCall, 'mapping'>): void {
     if (mapping !== undefined) toJobInput(spec, mapping);
   }
@@ -97,7 +97,7 @@ export class MappedJobs implements AsyncJobAdapter {
   }
 }
 
-/** Submitted once, then waited for within the time limit of the call. */
+/** Images that are submitted once and awaited within the call's time limit. */
 export class MappedImages implements ImagesProvider {
   constructor(private readonly queue: MappedQueue) {}
 
@@ -112,7 +112,7 @@ export class MappedImages implements ImagesProvider {
 }
 
 /**
- * The result of a request, submitted once and waited for within the time limit of the call.
+ * Submits a request once and waits for its result within the call's time limit.
  * @throws ProviderError
  */
 export async function makeInCall(queue: MappedQueue, input: JsonObject, call: ProviderCall): Promise<QueueResult> {
@@ -123,7 +123,7 @@ export async function makeInCall(queue: MappedQueue, input: JsonObject, call: Pr
   return ended;
 }
 
-/** A call that ends before its result has no use for it, so the vendor may stop. */
+/** If the call ends before the result is there, the request is canceled: no one would read the result. */
 async function awaitEnd(
   queue: MappedQueue,
   accepted: QueuedRequest,
@@ -146,7 +146,7 @@ function requestOf({ id, urls = {} }: JobHandle): QueuedRequest {
   return { id, urls };
 }
 
-/** What the price may charge: the vendor's units, or the duration of the result. */
+/** The usage that a price may charge: the vendor's units, or the duration of the result. */
 function usageOf(units: number | null, duration: unknown): UsageVector {
   const seconds = typeof duration === 'number' && duration > 0 ? duration : 0;
   return { ...NO_USAGE, seconds, ...(units !== null && { units }) };
@@ -160,12 +160,12 @@ function noResult(): ProviderError {
   });
 }
 
-/** The failure of an accepted request: no other attempt may follow. */
+/** The failure of a request that was accepted, after which no other attempt may follow. */
 function afterSubmission({ error }: QueueFailure): ProviderError {
   return new ProviderError(error.code, error.message, { ...error.options, phase: 'first_token', fallback: false });
 }
 
-/** A request that ended without a result. `kind` is the vendor's own name for it, for the log. */
+/** A request that ended without a result. `kind` is the vendor's name for the failure, for the log. */
 export function queueFailure(
   state: QueueFailure['state'],
   code: ProviderError['code'],
@@ -176,7 +176,7 @@ export function queueFailure(
   return { state, error: new ProviderError(code, message, { ...options, phase: 'job', fallback: false, upstream }) };
 }
 
-/** A job that moderation ends has the same error at every vendor. */
+/** Every vendor reports a job that moderation ended with the same error. */
 function isModerated({ error }: QueueFailure): boolean {
   return error.options.details?.['reason'] === 'content_filtered';
 }
@@ -189,7 +189,7 @@ export function moderatedFailure(kind: string, details: Record<string, unknown> 
   });
 }
 
-/** The reply lacks what it must have; a submission may have been accepted. */
+/** The reply lacks a required field; a submission may have been accepted. */
 export function unreadableQueue(): ProviderError {
   return new ProviderError('provider_error', 'The provider sent a response that could not be read.', {
     phase: 'first_token',

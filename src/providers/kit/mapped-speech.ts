@@ -9,7 +9,7 @@ import { makeInCall, type MappedQueue } from './mapped-queue';
 import { requireMapping, toSpeechInput, urlsAt } from './request-mapping';
 import { cancellation } from './upstream-errors';
 
-/** Speech of vendors with a queue for many models: made once, then passed on from the file at the vendor's host. */
+/** Speech of vendors with one queue for many models: made once, then streamed from the file at the vendor's host. */
 export class MappedSpeech implements SpeechProvider {
   constructor(private readonly queue: MappedQueue) {}
 
@@ -86,7 +86,7 @@ class RecordedSpeech implements SpeechStream {
   }
 }
 
-/** The vendor has made the speech, and bills it: no other attempt may follow. */
+/** The vendor has made the speech and bills it, so no other attempt may follow. */
 function unusable(what: string, cause?: unknown): ProviderError {
   return new ProviderError('provider_error', `The provider sent ${what}.`, {
     phase: 'first_token',

@@ -7,8 +7,8 @@ export type FormPart =
   | { readonly name: string; readonly fileName: string; readonly contentType: string; readonly bytes: Buffer };
 
 /**
- * A `multipart/form-data` body whose files stay the buffers they are: it is sent piece by piece, so that a file of 20
- * MiB is neither copied nor joined with anything. The boundary is random, so that no value can end its part early.
+ * A `multipart/form-data` body that does not copy its files: it is sent piece by piece, so a file of 20 MiB is never
+ * joined with anything. The boundary is random, so that no value can end its part early.
  */
 export class MultipartBody {
   readonly contentType: string;
@@ -18,7 +18,7 @@ export class MultipartBody {
   constructor(parts: readonly FormPart[]) {
     const boundary = `gateway-${randomUUID()}`;
     const pieces: Buffer[] = [];
-    /** Everything between two files is one piece. */
+    /** All text between two files is one piece. */
     let text = '';
     for (const part of parts) {
       text += `--${boundary}\r\n${headOf(part)}\r\n\r\n`;

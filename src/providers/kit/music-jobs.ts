@@ -1,4 +1,4 @@
-/** What the adapters of vendors that compose music within one request share. */
+/** What adapters share for vendors that compose music within one request. */
 import type { JobCapabilities, JobSnapshot, JobSpec, MusicSpec } from '../contract/media-job';
 import { ProviderError } from '../contract/provider-error';
 import type { UsageVector } from '../contract/usage';
@@ -6,7 +6,9 @@ import { decodeBase64 } from './json';
 import { unsupported } from './unsupported';
 import { asRefusal } from './video-jobs';
 
-/** The piece is the reply: a lost one cannot be fetched, and composing it again costs again. */
+/**
+ * The reply itself is the piece of music: a lost reply cannot be fetched, and composing the piece again costs again.
+ */
 export const WITHIN_ONE_REQUEST: JobCapabilities = {
   cancel: 'never',
   progress: false,
@@ -29,7 +31,7 @@ export function assertPlainMp3({ format, sampleRate }: MusicSpec): void {
   if (sampleRate !== null) throw unsupported('sample_rate');
 }
 
-/** As {@link asRefusal}, for a request that is the whole job. */
+/** Throws {@link asRefusal} of the error, for a request that is the whole job. */
 export function refusal(error: unknown): never {
   throw error instanceof ProviderError ? asRefusal(error) : error;
 }

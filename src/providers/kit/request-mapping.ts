@@ -8,10 +8,10 @@ import { type FieldTarget, listTargets, type MappedField, type RequestMapping } 
 import { toDataUrl } from './data-url';
 import { isJsonObject, type JsonObject } from './json';
 
-/** Values of a request; `null` for those it leaves open. */
+/** The values of a request; `null` for fields that the request leaves open. */
 export type MappableFields = Readonly<Partial<Record<MappedField, unknown>>>;
 
-/** @throws ProviderError when the catalogue has no mapping for the deployment, without which it cannot be called */
+/** @throws ProviderError when the catalogue has no mapping for the deployment, which then cannot be called */
 export function requireMapping({ mapping }: Pick<ProviderCall, 'mapping'>): RequestMapping {
   if (mapping !== undefined) return mapping;
   throw new ProviderError('provider_error', 'The catalogue does not say how to call this model.', {
@@ -26,7 +26,7 @@ export function toJobInput(spec: JobSpec, mapping: RequestMapping): JsonObject {
   if (spec.kind === 'music') {
     const { format, sampleRate, instrumental } = spec;
     const settled = { ...common, format, sample_rate: sampleRate };
-    // Sung unless asked otherwise; a mapping may need to say so either way.
+    // Music is sung by default, but some mappings must state it either way.
     if (!instrumental) return toUpstreamInput(mapping, { ...settled, instrumental });
     return toUpstreamInput(mapping, settled, { instrumental });
   }
@@ -57,8 +57,8 @@ export function toSpeechInput(request: SpeechRequest, mapping: RequestMapping): 
 }
 
 /**
- * The upstream's input for a request.
- * @param settled fields that the catalogue restricts to what the model has: without a target they need none
+ * Builds the upstream's input for a request.
+ * @param settled fields whose values the catalogue already restricts: without a target they are dropped
  * @param wanted fields that the upstream must get: without a target they are refused
  * @throws ProviderError `validation_failed`
  */
@@ -134,7 +134,7 @@ function unsupported(param: MappedField, supported?: readonly string[]): Provide
 
 const STEP = /\.(\w+)|\[(\d+)\]|\[\*\]/g;
 
-/** The values at a path of a result; empty where it has none. Nothing is found where `path` is `undefined`. */
+/** The values at a path of a result; empty if the path finds none or is `undefined`. */
 export function valuesAt(document: unknown, path: string | undefined): unknown[] {
   let found = path === undefined ? [] : [document];
   for (const [step, name, index] of (path ?? '').matchAll(STEP)) {

@@ -1,4 +1,4 @@
-/** Zero crossings of the filter on each side: more make it steeper. With these, aliases stay 60 dB below speech. */
+/** Zero crossings of the filter on each side; more make it steeper. With 16, aliases stay 60 dB below speech. */
 const CROSSINGS = 16;
 
 /**
@@ -6,20 +6,20 @@ const CROSSINGS = 16;
  * (https://ccrma.stanford.edu/~jos/resample/Theory_Ideal_Bandlimited_Interpolation.html). Its output is not delayed.
  */
 export class Resampler {
-  /** Between two input samples lie this many positions of output samples, each with a kernel. */
+  /** The positions of output samples between two input samples. Each has its own kernel. */
   private readonly phases: number;
-  /** Positions from one output sample to the next. */
+  /** Phases from one output sample to the next. */
   private readonly step: number;
   private readonly kernels: readonly Float32Array[];
-  /** Input samples on each side of a position that its output sample depends on. */
+  /** How many input samples on each side of its position an output sample depends on. */
   private readonly reach: number;
   private input: Float32Array;
-  /** Of the next output sample, from the first of `input`. */
+  /** The position of the next output sample, relative to the first sample of `input`. */
   private position = 0;
 
   /**
-   * @param inputHz, outputHz with a large common divisor: the kernels take memory for each of `outputHz / divisor`
-   * phases
+   * @param inputHz, outputHz must have a large common divisor: there are `outputHz / divisor` phases, and each kernel
+   *   takes memory
    */
   constructor(inputHz: number, outputHz: number) {
     const divisor = greatestCommonDivisor(inputHz, outputHz);
@@ -34,12 +34,12 @@ export class Resampler {
     this.input = new Float32Array(this.reach - 1);
   }
 
-  /** The output samples that `samples` complete. */
+  /** Returns the output samples that `samples` complete. */
   push(samples: Int16Array): Int16Array {
     return this.advance(Float32Array.from(samples));
   }
 
-  /** The remaining output samples. */
+  /** Returns the remaining output samples. */
   end(): Int16Array {
     return this.advance(new Float32Array(this.reach));
   }
@@ -70,7 +70,7 @@ export class Resampler {
   }
 }
 
-/** Weights of the `2 * reach` samples around a position that lies `fraction` behind the one at `reach - 1`. */
+/** Weights of the `2 * reach` samples around a position that lies `fraction` after the sample at `reach - 1`. */
 function createKernel(fraction: number, cutoff: number, reach: number): Float32Array {
   const weights = Float32Array.from({ length: 2 * reach }, (_, tap) => {
     const distance = tap - (reach - 1) - fraction;

@@ -1,7 +1,7 @@
-/** Characters. */
+/** In characters. */
 const MAX_SAFE_TEXT_LENGTH = 300;
 
-/** Patterns for operator data that an upstream's message may contain, each with its replacement. */
+/** Patterns for the operator's data that an upstream's message may contain, each with its replacement. */
 const REDACTIONS: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[link]'],
   [/\b(?:bearer|basic)\s+\S+/gi, '[redacted]'],
@@ -12,8 +12,8 @@ const REDACTIONS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * An upstream's message, safe for clients: one line, at most 300 characters, with keys, organizations, accounts and
- * addresses redacted.
+ * Makes an upstream's message safe for clients: one line of at most 300 characters, with keys, organizations, accounts
+ * and addresses redacted.
  */
 export function toSafeText(text: string): string {
   let safe = text.slice(0, 4 * MAX_SAFE_TEXT_LENGTH).replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ');

@@ -1,13 +1,13 @@
-/** The keys of vendors that sign their reports about jobs. */
+/** Public keys of vendors that sign their reports about jobs. */
 import { type Clock, systemClock } from '../../core/time/clock';
 import type { ReportCall } from '../contract/media-job';
 
-/** The longest that fal allows (https://docs.fal.ai/model-endpoints/webhooks). */
+/** The longest time that fal allows keys to be cached (https://docs.fal.ai/model-endpoints/webhooks). */
 const MAX_AGE_MS = 24 * 3_600_000;
-/** Between two fetches for signatures that no known key made, which may be forged. */
+/** Minimum time between two fetches because of signatures by unknown keys, which may be forged. */
 const MIN_AGE_MS = 60_000;
 const TIMESTAMP = /^\d{1,12}$/;
-/** The tolerance of fal, and of the Standard Webhooks specification. */
+/** The tolerance of fal and of the Standard Webhooks specification. */
 const TOLERANCE_SECONDS = 300;
 
 export class SigningKeys<Key> {
@@ -22,8 +22,8 @@ export class SigningKeys<Key> {
   ) {}
 
   /**
-   * Whether any key passes the test. Fetches keys that are missing or old, and those that may have replaced the known
-   * ones.
+   * Whether any key passes the test. Fetches the keys if they are missing or old, or if none passes: the vendor may
+   * have replaced them.
    * @throws any error of the fetch
    */
   async some(isValid: (key: Key) => boolean, call: ReportCall): Promise<boolean> {
@@ -37,7 +37,7 @@ export class SigningKeys<Key> {
     return this.clock.monotonic() - this.fetchedAtMs;
   }
 
-  /** Once for all reports that wait for it. */
+  /** All reports that wait for keys share one fetch. */
   private refresh(call: ReportCall): Promise<void> {
     this.fetching ??= this.fetchKeys(call)
       .then((keys) => {

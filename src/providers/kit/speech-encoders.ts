@@ -1,5 +1,5 @@
 /**
- * Encodes speech for vendors that lack a format: libopus, libFLAC, LAME and the AAC encoder of FFmpeg, compiled to
+ * Encodes speech in formats that a vendor lacks: libopus, libFLAC, LAME and the AAC encoder of FFmpeg, compiled to
  * WebAssembly or asm.js.
  */
 import type { AudioSampleSource, Output } from 'mediabunny';
@@ -12,29 +12,29 @@ import { SPEECH_RATE_HZ } from './speech-samples';
 import { cancellation } from './upstream-errors';
 import { wavHeader } from './wav-header';
 
-/** Streams of MP3 and AAC that a process encodes at once: each has a thread, which takes 13 MB. Others wait. */
+/** MP3 and AAC streams that a process encodes at once: each has a thread, which takes 13 MB. Other streams wait. */
 export const MAX_ENCODER_THREADS = 16;
 
 export interface SpeechEncoder {
-  /** Samples per call of {@link encode}, and at most as many in the last one. */
+  /** Samples per call of {@link encode}; the last call may have fewer. */
   readonly frameSamples: number;
-  /** The bytes that are complete, possibly none. */
+  /** Returns the bytes that are complete, possibly none. */
   encode(frame: Int16Array): Buffer | Promise<Buffer>;
-  /** The remaining bytes. */
+  /** Returns the remaining bytes. */
   end(): Buffer | Promise<Buffer>;
   close(): void | Promise<void>;
 }
 
 /**
- * By organization: a stream keeps its thread for as long as its client reads, because an encoder cannot be moved or
- * suspended, and output that does not wait for the client would have no limit. Slow clients of one organization leave
- * half of the threads to the others.
+ * Shared fairly between organizations. A stream keeps its thread for as long as its client reads, because an encoder
+ * cannot be moved or suspended, and output that does not wait for the client would have no limit. One organization's
+ * slow clients leave half of the threads to the others.
  */
 const threads = new FairSlots(MAX_ENCODER_THREADS);
 
 /**
- * Runs `encode` with an encoder of its own, as soon as there is one.
- * @throws ProviderError when the receiver disconnects before; and what `encode` throws
+ * Runs `encode` with its own encoder, as soon as one is available.
+ * @throws ProviderError when the receiver disconnects first; and whatever `encode` throws
  */
 export async function withSpeechEncoder(
   format: SpeechFormat,
@@ -97,7 +97,7 @@ class Pieces {
 /** Opus in Ogg, in frames of 20 ms and pages of at most 200 ms. */
 class OpusEncoder implements SpeechEncoder {
   private static readonly BITS_PER_SECOND = 64_000;
-  /** Of 10: costs half the time of the default and makes no audible difference for speech. */
+  /** Complexity, up to 10: 5 costs half the time of the default, without an audible difference for speech. */
   private static readonly COMPLEXITY = 5;
   private static readonly SET_COMPLEXITY = 4_010;
 
@@ -135,7 +135,7 @@ class OpusEncoder implements SpeechEncoder {
   }
 }
 
-/** FLAC whose header names no length, as a stream has none yet. */
+/** FLAC whose header states no length, which is unknown while streaming. */
 class FlacEncoder implements SpeechEncoder {
   private static readonly COMPRESSION = 5;
 
@@ -178,7 +178,7 @@ class FlacEncoder implements SpeechEncoder {
   }
 }
 
-/** The samples as they are, behind a header for WAV. */
+/** Unencoded samples, behind a header for WAV. */
 class RawEncoder implements SpeechEncoder {
   readonly frameSamples = SPEECH_RATE_HZ / 10;
 
@@ -198,8 +198,8 @@ class RawEncoder implements SpeechEncoder {
 }
 
 /**
- * MP3 or AAC in frames without a container, so that it can be played while it arrives. Each encoder is a thread of its
- * own.
+ * MP3 or AAC in frames without a container, so that the audio can be played while it arrives. Each encoder has its own
+ * thread.
  */
 class ThreadEncoder implements SpeechEncoder {
   private static readonly BITS_PER_SECOND = 64_000;
@@ -219,7 +219,7 @@ class ThreadEncoder implements SpeechEncoder {
     const { AdtsOutputFormat, AudioSampleSource, Mp3OutputFormat, Output, StreamTarget } = library;
     const pieces = new Pieces();
     const target = new StreamTarget(new WritableStream({ write: ({ data }) => pieces.push(data) }));
-    // A Xing header would be written last, at the beginning.
+    // A Xing header is written last, at the beginning of the file, which a stream cannot do.
     const format = codec === 'mp3' ? new Mp3OutputFormat({ xingHeader: false }) : new AdtsOutputFormat();
     const output = new Output({ format, target });
     const source = new AudioSampleSource({ codec, bitrate: ThreadEncoder.BITS_PER_SECOND });
@@ -251,7 +251,7 @@ class ThreadEncoder implements SpeechEncoder {
 
 let library: Promise<typeof import('mediabunny')> | undefined;
 
-/** Megabytes of code, hence loaded with the first stream. */
+/** Loaded with the first stream, since it is megabytes of code. */
 function loadLibrary(): Promise<typeof import('mediabunny')> {
   library ??= (async () => {
     const [mediabunny, { registerMp3Encoder }, { registerAacEncoder }] = await Promise.all([

@@ -12,20 +12,20 @@ import { type Settler, StreamRelay } from './upstream-stream';
 /** Some models send all of their audio in one event. */
 const MAX_EVENT_BYTES = 32 * 1024 * 1024;
 
-/** What a vendor's events write to. */
+/** Where the vendor's events are written. */
 export interface SpeechOutput {
   /** For errors: whether audio has been passed on. */
   readonly phase: 'first_token' | 'stream';
   write(audio: Buffer): void;
   report(usage: UsageVector): void;
-  /** The error for events that are not what the vendor documents. @param what completes "The provider sent …" */
+  /** The error for events that deviate from the vendor's documentation. @param what completes "The provider sent …" */
   failure(what: string): ProviderError;
 }
 
 /** Reads the events of one reply. Throws `ProviderError` only. */
 export interface SpeechEventReader {
   read(event: JsonObject, output: SpeechOutput): void;
-  /** After the last event. @returns whether the reply was complete */
+  /** Called after the last event. @returns whether the reply was complete */
   conclude(output: SpeechOutput): boolean;
 }
 

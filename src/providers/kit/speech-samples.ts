@@ -1,21 +1,21 @@
-/** Reads samples from what vendors send, while it arrives. */
+/** Reads samples from vendors' audio while it arrives. */
 import { readWavFormat } from '../../core/media/container-readers';
 import { ProviderError } from '../contract/provider-error';
 import { Resampler } from './resampler';
 
-/** Of the contract's PCM, which is mono and signed 16-bit little-endian. */
+/** The sample rate of the contract's PCM, which is mono and signed 16-bit little-endian. */
 export const SPEECH_RATE_HZ = 24_000;
 const SAMPLE_BYTES = 2;
 
 /** Yields mono samples at {@link SPEECH_RATE_HZ}. */
 export interface SampleReader {
-  /** The samples that are complete. @throws ProviderError */
+  /** Returns the samples that are complete. @throws ProviderError */
   read(bytes: Buffer): Int16Array;
-  /** The remaining samples. @throws ProviderError */
+  /** Returns the remaining samples. @throws ProviderError */
   end(): Int16Array;
 }
 
-/** Each of these has at most 480 kernels to resample it with. */
+/** Supported sample rates; each needs at most 480 resampling kernels. */
 const RATES_HZ = { least: 8_000, most: 48_000, step: 50 };
 
 /** How samples are laid out. */
@@ -29,7 +29,7 @@ export function canRead({ channels, rateHz }: PcmLayout): boolean {
   return isUsualRate && (channels === 1 || channels === 2);
 }
 
-/** 16-bit samples without a header. Channels are mixed; half a sample at the end is left out. */
+/** Reads 16-bit samples without a header. Mixes channels; ignores half a sample at the end. */
 export class PcmReader implements SampleReader {
   private readonly channels: number;
   private readonly resampler: Resampler | null;
@@ -66,18 +66,18 @@ export class PcmReader implements SampleReader {
   }
 }
 
-/** Chunks before the samples name the encoder, say; longer ones are not expected in speech. */
+/** Chunks before the samples name the encoder, for example; speech is not expected to have longer ones. */
 const MAX_HEAD_BYTES = 64 * 1024;
 const PCM_TAG = 1;
 
 interface WavHead extends PcmLayout {
-  /** Where the samples begin. */
+  /** Offset of the first sample. */
   readonly from: number;
-  /** Bytes of samples as announced: streams announce more than they send. `Infinity`: not announced. */
+  /** Announced bytes of samples, which may be more than a stream sends. `Infinity`: not announced. */
   readonly dataBytes: number;
 }
 
-/** A WAV file of 16-bit samples, in mono or stereo and at any usual rate. */
+/** Reads a WAV file of 16-bit samples, mono or stereo, at any usual rate. */
 export class WavReader implements SampleReader {
   private head: Buffer = Buffer.alloc(0);
   private samples: WavSamples | null = null;
@@ -109,7 +109,7 @@ class WavSamples implements SampleReader {
     this.remainingBytes = head.dataBytes;
   }
 
-  /** Without the chunks that may follow the samples. */
+  /** Ignores chunks that follow the samples. */
   read(bytes: Buffer): Int16Array {
     const own = bytes.subarray(0, Math.min(bytes.length, this.remainingBytes));
     this.remainingBytes -= own.length;
@@ -152,7 +152,7 @@ function readFormat(chunk: Buffer): PcmLayout {
   return { channels, rateHz };
 }
 
-/** The vendor has made the speech, and bills it: no other attempt may follow. */
+/** The vendor has made the speech and bills it, so no other attempt may follow. */
 function unreadable(cause?: unknown): ProviderError {
   return new ProviderError('provider_error', 'The provider sent a WAV file that cannot be converted.', {
     phase: 'stream',

@@ -8,13 +8,13 @@ const SPACE = 0x20;
 const DATA = Buffer.from('data');
 const NEW_LINE = Buffer.from('\n');
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
-/** No upstream that streams pieces of an answer sends a longer line in good faith (F-53). */
+/** No well-behaved upstream that streams pieces of an answer sends a longer event (F-53). */
 const MAX_EVENT_BYTES = 1024 * 1024;
 
 /**
- * Server-sent events from arbitrary pieces of a byte stream, as the bytes of each event's `data`. The bytes are a view
- * into what was pushed wherever an event arrived in one piece; characters are never split because nothing is decoded
- * here. Fields other than `data` are ignored, unless NUL bytes show that the line is damaged: then the whole line
+ * Decodes server-sent events from arbitrary pieces of a byte stream, and yields the bytes of each event's `data`. If an
+ * event arrived in one piece, the bytes are a view into that piece. Nothing is decoded here, so characters are never
+ * split. Fields other than `data` are ignored, unless NUL bytes show that the line is damaged: then the whole line
  * counts as data.
  */
 export class SseDecoder {
@@ -26,14 +26,14 @@ export class SseDecoder {
   private isFirstLine = true;
   private sawLife = false;
 
-  /** @param maxEventBytes more than the default only for formats that repeat the whole answer in an event */
+  /** @param maxEventBytes above the default only for formats that repeat the whole answer in one event */
   constructor(
     private readonly onEvent: (data: Buffer) => void,
     private readonly maxEventBytes = MAX_EVENT_BYTES,
   ) {}
 
   /**
-   * @returns whether an event or a comment was completed: activity, which bytes and lines of an event are not
+   * @returns whether an event or a comment was completed, which counts as activity; parts of an event do not
    * @throws ProviderError `provider_error` when an event exceeds the limit, by default 1 MiB
    */
   push(chunk: Buffer): boolean {
@@ -105,7 +105,7 @@ export class SseDecoder {
     });
   }
 
-  /** CR LF and a lone CR end a line too. JSON never contains a raw CR, so this path is rare. */
+  /** Converts line ends: CR LF and a lone CR also end a line. JSON never contains a raw CR, so this path is rare. */
   private toLineFeeds(chunk: Buffer): Buffer {
     const bytes = Buffer.allocUnsafe(chunk.length);
     let length = 0;
@@ -118,7 +118,7 @@ export class SseDecoder {
   }
 }
 
-/** The standard lets one precede the first line, whose field would otherwise be unknown and ignored. */
+/** The standard allows a byte order mark before the first line. If kept, it would make that line's field unknown. */
 function withoutByteOrderMark(line: Buffer): Buffer {
   const length = BYTE_ORDER_MARK.length;
   return BYTE_ORDER_MARK.equals(line.subarray(0, length)) ? line.subarray(length) : line;
@@ -128,7 +128,7 @@ const SMALLEST_CAPACITY = 1024;
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Joins bytes that arrive in pieces. A single piece, the usual case, is not copied; several are copied into one buffer,
+ * Joins bytes that arrive in pieces. A single piece, the usual case, is not copied. Several are copied into one buffer,
  * since each piece has an overhead of a hundred bytes and an upstream may send single bytes.
  */
 class GatheredBytes {
@@ -136,7 +136,7 @@ class GatheredBytes {
   /** The first piece itself, or an allocated buffer with room for more. */
   private bytes: Buffer | null = null;
 
-  /** True until a piece is added, even an empty one. */
+  /** True until a piece is added; an empty piece counts. */
   get isEmpty(): boolean {
     return this.bytes === null;
   }

@@ -1,4 +1,4 @@
-/** Transcripts of vendors that do not speak OpenAI's format. */
+/** Transcripts of vendors that do not use OpenAI's format. */
 import { ProviderError } from '../contract/provider-error';
 import type { Transcript, TranscriptionRequest, TranscriptSegment, TranscriptWord } from '../contract/transcription';
 import { isJsonObject, type JsonObject } from './json';
@@ -9,7 +9,10 @@ export function refusePrompt({ prompt }: TranscriptionRequest): void {
   if (prompt !== null) throw unsupported('prompt');
 }
 
-/** The same for a temperature other than zero, which is what the transcripts of models without one amount to. */
+/**
+ * Allows only the temperature zero, which is how models without a temperature transcribe. @throws ProviderError as
+ * {@link refusePrompt}
+ */
 export function refuseTemperature({ temperature }: TranscriptionRequest): void {
   if (temperature !== null && temperature !== 0) throw unsupported('temperature');
 }
@@ -27,7 +30,7 @@ export function withTimestamps({ timestamps }: Pick<TranscriptionRequest, 'times
   };
 }
 
-/** Silence has no timestamps. */
+/** Empty text needs no timestamps, since it is silence. */
 export function present<Item>(items: readonly Item[] | null, text: string): readonly Item[] {
   if (items !== null && (items.length > 0 || text.trim() === '')) return items;
   if (text.trim() === '') return [];
@@ -47,8 +50,8 @@ export function listTimed<Item>(
 }
 
 /**
- * A segment without the figures of Whisper's decoder, which clients expect nonetheless.
- * @throws ProviderError when a value is not of its type
+ * A segment with placeholders for the figures of Whisper's decoder, which clients expect.
+ * @throws ProviderError when a value has the wrong type
  */
 export function toSegment(id: number, text: unknown, start: unknown, end: unknown): TranscriptSegment {
   if (typeof text !== 'string') throw notTranscript();
@@ -72,15 +75,15 @@ export function secondsOf(value: unknown): number {
   throw notTranscript();
 }
 
-/** Words of a segment that is built from them, at most. */
+/** The most words that a segment gets when segments are built from words. */
 const MAX_SEGMENT_WORDS = 16;
 /** A longer silence ends a segment. */
 const SEGMENT_PAUSE_SECONDS = 1;
 const SENTENCE_END = /[.!?。！？…]["'”’)]*\s*$/u;
 
 /**
- * Segments for vendors that only time words: sentences, and parts of sentences that are too long for a subtitle.
- * @param words with the blanks that follow them
+ * Builds segments for vendors that only time words: sentences, or parts of sentences that are too long for a subtitle.
+ * @param words with the spaces that follow them
  */
 export function toSegments(words: readonly TranscriptWord[]): readonly TranscriptSegment[] {
   const groups: TranscriptWord[][] = [];

@@ -5,7 +5,7 @@ export function unsupported(param: string, message = `This model does not suppor
   return new ProviderError('validation_failed', message, { phase: 'connect', fallback: false, param });
 }
 
-/** The upstream's account lacks the voice of the request. */
+/** The upstream's account does not have the requested voice. */
 export function unknownVoice(options: ProviderErrorOptions): ProviderError {
   const message = 'The provider does not have this voice.';
   return new ProviderError('validation_failed', message, { ...options, fallback: false, param: 'voice' });

@@ -7,31 +7,32 @@ import { limitReset } from './limit-reset';
 import { toSafeText } from './safe-text';
 import { readFault, toFault, type UpstreamFault } from './upstream-fault';
 
-/** A rate limit without a `Retry-After` still needs one. */
+/** The delay for rate limits without a `Retry-After`. */
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
 
 /**
- * The gateway's account is empty or blocked: waiting does not help, and the client's own credits are fine. Cerebras's
- * quotas of requests and tokens per minute refill (https://github.com/nminaya/grammar-nazi-bot/issues/957). Groq has a
- * code of its own for its spend limit (https://console.groq.com/docs/spend-limits), and so has Ark for an account in
- * arrears (https://volcengine.com/docs/82379/1299023).
+ * The gateway's account is empty or blocked: waiting does not help, and the client's own credits are not affected.
+ * Cerebras's quotas of requests and tokens per minute do refill, so they do not match
+ * (https://github.com/nminaya/grammar-nazi-bot/issues/957). Groq has its own code for its spend limit
+ * (https://console.groq.com/docs/spend-limits), and so has Ark for an account in arrears
+ * (https://volcengine.com/docs/82379/1299023).
  */
 const MONEY =
   /insufficient_quota|(?<!request_|token_)quota_exceeded|exceeded_current_quota|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|blocked_api_access|payment|arrearage|overdue/i;
 /**
- * The same where only the message says so: Z.ai answers 429 with a number (https://docs.z.ai/api-reference/api-code),
- * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62), fal 403
- * (https://github.com/fal-ai/fal/issues/1147), Fireworks 412
- * (https://github.com/pollinations/pollinations/issues/12136).
+ * The same, for vendors whose message is the only sign: Z.ai answers 429 with a number
+ * (https://docs.z.ai/api-reference/api-code), MiniMax 500 with `api_error`
+ * (https://github.com/MiniMax-AI/MiniMax-M2/issues/62), fal 403 (https://github.com/fal-ai/fal/issues/1147), Fireworks
+ * 412 (https://github.com/pollinations/pollinations/issues/12136).
  */
 const MONEY_MESSAGE =
   /\binsufficient balance\b|\bexhausted balance\b|\bin arrears\b|\b(credits|funds) are depleted\b|\bspending cap\b|\bspend(ing)? limit\b/i;
-/** Statuses whose message may quote the request: there, only a whole sentence of a vendor is about the account. */
+/** Statuses whose message may quote the request: only a vendor's complete sentence counts as about the account. */
 const ABOUT_REQUEST: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422]);
 /**
- * Anthropic (https://platform.claude.com/docs/en/api/errors), AssemblyAI
+ * Sentences about credit that come with a 400: Anthropic (https://platform.claude.com/docs/en/api/errors), AssemblyAI
  * (https://www.assemblyai.com/docs/guides/common_errors_and_solutions) and Runway
- * (https://github.com/runwayml/sdk-node/issues/28) say it with 400.
+ * (https://github.com/runwayml/sdk-node/issues/28).
  */
 const MONEY_SENTENCE =
   /^(insufficient balance|your credit balance is too low|you have reached your specified (workspace )?api usage limits|your current account balance is negative|you do not have enough credits)\b/i;
@@ -46,25 +47,28 @@ const CREDENTIAL_SENTENCE = /^((incorrect|invalid) api key|api key not valid)\b/
 const CONTENT_POLICY =
   /content_?(against_)?(policy|filter)|moderat(?:ion|ed)|responsible_?ai|safety_violation|data_?inspection|\b(?:bio|cyber)_policy\b|policy_violation/i;
 /**
- * DeepSeek's 400 for content has the code of any invalid request
- * (https://github.com/deepseek-ai/awesome-deepseek-integration/issues/13), xAI's 403 that of a key without permission
- * (https://github.com/QuantumNous/new-api/blob/main/service/violation_fee.go). MiniMax's 422 has it as a number at the
- * end only (https://platform.minimax.io/docs/api-reference/video-generation-v2-create), Z.ai's 400 is the code 1301.
- * OpenAI's `invalid_prompt` is an invalid request by its type, and also the code of malformed ones at OpenRouter
- * (https://github.com/BeehiveInnovations/pal-mcp-server/issues/178).
+ * Refusals by a content policy, in the vendors' words. DeepSeek's 400 for content has the code of any invalid request
+ * (https://github.com/deepseek-ai/awesome-deepseek-integration/issues/13), and xAI's 403 has that of a key without
+ * permission (https://github.com/QuantumNous/new-api/blob/main/service/violation_fee.go). MiniMax's 422 only has a
+ * number at the end (https://platform.minimax.io/docs/api-reference/video-generation-v2-create), and Z.ai's 400 has the
+ * code 1301. OpenAI's `invalid_prompt` has the type of an invalid request, and OpenRouter also uses it for malformed
+ * requests (https://github.com/BeehiveInnovations/pal-mcp-server/issues/178).
  */
 const CONTENT_POLICY_MESSAGE =
   /^content exists risk\b|\bcontent violates usage guidelines\b|\bunsafe or sensitive content\b|\bSAFETY_CHECK_TYPE|\bflagged as potentially violating\b|\(102[67]\)$/i;
-/** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
+/** Faults in the client's request. Any other status below 500 concerns only the gateway and its upstream. */
 const CLIENT_FAULT =
   /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[-_ ]argument|invalid_?parameter|context_(length|size)|unsupported_(value|parameter)|max_tokens_per_request/i;
-/** Z.ai's numbers for parameters and prompts, beside a sentence (https://docs.z.ai/api-reference/api-code). */
+/**
+ * Z.ai's numbers for invalid parameters and prompts, which come with a sentence
+ * (https://docs.z.ai/api-reference/api-code).
+ */
 const CLIENT_FAULT_CODE = /^12(1[0345]|61)$/;
 /** Cohere's errors are sentences: https://github.com/continuedev/continue/issues/3881 */
 const CLIENT_FAULT_MESSAGE = /^invalid request: /i;
 /** llama.cpp's 500 for an input that does not fit its batch: https://github.com/ggml-org/llama.cpp/issues/11105 */
 const BATCH_OVERFLOW = /\btoo large to process\b/i;
-/** Matches a code or a message: every vendor words it differently. */
+/** Matches a code or a message, since every vendor words it differently. */
 const CONTEXT_OVERFLOW =
   /too large to process|context[_ ](length|size|window)|(maximum|available) context|maximum prompt length|(prompt|input) is too long|prompt exceeds max|input token count|range of input length|model token limit|reduce the length of the messages|too many tokens/i;
 /** Groq answers 400 `model_terms_required` until the operator has accepted the terms of Orpheus in its console. */
@@ -76,12 +80,12 @@ const UNKNOWN_MODEL =
  * (https://github.com/phuryn/grok-build-vscode/issues/100) or in 1080p (https://github.com/lidge-jun/progrok).
  */
 const NOT_OFFERED_MESSAGE = /^model not found\b|^zero data retention teams must\b|\bnot available for your team\b/i;
-/** Groq's 400 for what its model wrote: https://github.com/build-with-groq/g1/pull/23 */
+/** Groq's 400 for a fault in its model's output: https://github.com/build-with-groq/g1/pull/23 */
 const MODEL_FAULT = /tool_use_failed|json_validate_failed/i;
-/** Fields that the gateway writes itself: errors about them do not concern the client. */
+/** Fields that only the gateway writes: errors about them do not concern the client. */
 const OWN_FIELDS = new Set(['model', 'stream', 'stream_options']);
 
-/** Header fields of an upstream's reply, names in lower case. */
+/** Headers of an upstream's reply, by lower-case name. */
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface UpstreamRefusal {
@@ -89,7 +93,7 @@ export interface UpstreamRefusal {
   readonly headers: UpstreamHeaders;
   readonly body: Buffer;
   readonly phase: ProviderPhase;
-  /** Milliseconds since the epoch, for a `Retry-After` that is a date. */
+  /** Milliseconds since the epoch, to interpret a `Retry-After` that is a date. */
   readonly now: number;
   readonly quirks?: Pick<Quirks, 'quotaIsRateLimit' | 'plainRefusals'>;
 }
@@ -107,7 +111,7 @@ export function mapUpstreamError({ status, headers, body, phase, now, quirks }: 
   });
 }
 
-/** The same for an error inside a reply with status 200: `document` holds it as `error`. */
+/** Maps an error inside a reply with status 200, where `document` has it in `error`. */
 export function mapInBandError(document: unknown, phase: ProviderPhase): ProviderError {
   const fault = toFault(document);
   const status = statedStatus(document) ?? statusOf(fault);
@@ -172,12 +176,13 @@ function toProviderError(refusal: Refusal): ProviderError {
 }
 
 /**
- * A 402 that says when to retry is a limit in flight (https://openrouter.ai/docs/api/reference/errors-and-debugging).
+ * A 402 with a time to retry is a limit on work in flight
+ * (https://openrouter.ai/docs/api/reference/errors-and-debugging).
  */
 function isOutOfMoney({ status, fault, retryAfterSeconds, quirks }: Refusal, names: string): boolean {
   if (status === 402) return retryAfterSeconds === undefined;
   if (status === 429 && LOCKED_ACCOUNT.test(fault.code)) return true;
-  // The free quota of Alibaba has the same code.
+  // Alibaba's exhausted free quota has the same code.
   if (status === 429 && quirks?.quotaIsRateLimit === true && !/\bfree\b/i.test(fault.message)) return false;
   if (status === 429 && NO_QUOTA_MESSAGE.test(fault.message)) return true;
   if (status < 500 && MONEY.test(names)) return true;
@@ -195,7 +200,8 @@ function namesCredential({ code, type, reason, message }: UpstreamFault): boolea
 
 function isClientFault({ status, fault, quirks }: Refusal, names: string): boolean {
   const { code, param, message } = fault;
-  // More tokens than the account has per minute: https://github.com/HunorLaczko/ha-groq-cloud-api/issues/27
+  // For Groq, more tokens than the account may use per minute:
+  // https://github.com/HunorLaczko/ha-groq-cloud-api/issues/27
   if (status === 413) return !/rate_limit/i.test(names);
   if (status === 400 && quirks?.plainRefusals === true && message !== '') return true;
   if (status !== 400 && status !== 422) return false;
@@ -208,7 +214,9 @@ function isClientFault({ status, fault, quirks }: Refusal, names: string): boole
   return isFault && !UNKNOWN_MODEL.test(names) && !MODEL_FAULT.test(names);
 }
 
-/** The operator's key or account. Never 401, 402 or 403, which would blame the client's own key. */
+/**
+ * The upstream refused the operator's key or account. Never 401, 402 or 403, which would blame the client's own key.
+ */
 function accountRefused(options: ProviderErrorOptions): ProviderError {
   return new ProviderError('provider_error', 'The provider refused the gateway’s account.', {
     ...options,
@@ -217,7 +225,7 @@ function accountRefused(options: ProviderErrorOptions): ProviderError {
 }
 
 function requestRefused(fault: UpstreamFault, options: ProviderErrorOptions): ProviderError {
-  // Agents shorten a conversation when they match this wording, which is OpenAI's.
+  // Agents shorten a conversation when they match OpenAI's wording.
   const tooLong = CONTEXT_OVERFLOW.test(`${fault.code} ${fault.type} ${fault.message}`);
   const message = tooLong
     ? 'The request exceeds the maximum context length of the model; see details.'
@@ -231,7 +239,7 @@ function requestRefused(fault: UpstreamFault, options: ProviderErrorOptions): Pr
   });
 }
 
-/** The upstream made nothing because of what was requested, or withheld what it made. */
+/** The upstream refused the request because of its content, or withheld the result. */
 export function contentFiltered(
   options: Partial<ProviderErrorOptions> = {},
   providerCode: string | null = null,
@@ -256,13 +264,13 @@ function publicDetails({ code, type, message }: UpstreamFault): Record<string, u
   return { provider_code: toSafeText(code || type) || null, provider_message: toSafeText(message) || null };
 }
 
-/** The status that Cerebras states beside the error (`ErrorChunkResponse` in its SDK). */
+/** The status that Cerebras states inside the document (`ErrorChunkResponse` in its SDK). */
 function statedStatus(document: unknown): number | null {
   const { status_code: status } = isJsonObject(document) ? document : {};
   return typeof status === 'number' && status >= 400 && status < 600 ? status : null;
 }
 
-/** Status of a fault without one: its numeric code if present, else derived from its code and type. */
+/** The status of a fault that states none: its numeric code if it has one, else derived from its code and type. */
 function statusOf({ code, type }: UpstreamFault): number {
   if (/^[45]\d\d$/.test(code)) return Number(code);
   const names = `${code} ${type}`;
@@ -279,8 +287,8 @@ function firstOf(value: string | string[] | undefined): string | undefined {
 }
 
 /**
- * A failed connection. In phase `connect` nothing has been sent, so even non-idempotent work may be retried; from
- * `headers` on the upstream may have started, and billed, the work.
+ * A failed connection. In phase `connect` nothing has been sent, so even non-idempotent work may be retried. From
+ * `headers` on, the upstream may have started the work and may bill it.
  */
 export function transportFailure(phase: ProviderPhase, cause: unknown): ProviderError {
   switch (phase) {
@@ -326,8 +334,8 @@ export function transportFailure(phase: ProviderPhase, cause: unknown): Provider
 }
 
 /**
- * An expired time limit. In the middle of a response it is an interruption like any other: `provider_timeout` means
- * that the provider did not respond and no fallback took over.
+ * An expired time limit. In the middle of a response it is reported as an interruption: `provider_timeout` means that
+ * the provider did not respond and no fallback took over.
  */
 export function deadlineFailure(phase: ProviderPhase): ProviderError {
   if (phase === 'connect') {
@@ -350,7 +358,7 @@ export function deadlineFailure(phase: ProviderPhase): ProviderError {
   });
 }
 
-/** The call's signal was aborted: the error is not read, but every call has to end. */
+/** The error after the call's signal was aborted. It is not read, but every call must settle. */
 export function cancellation(phase: ProviderPhase, reason: unknown): ProviderError {
   return new ProviderError('provider_disconnect', 'The call was cancelled.', {
     phase,
@@ -360,14 +368,12 @@ export function cancellation(phase: ProviderPhase, reason: unknown): ProviderErr
   });
 }
 
-/** Unparsable HTTP is a fault of the upstream, not of the network. */
+/** Unparsable HTTP is the upstream's fault, not the network's. */
 function isProtocolViolation(cause: unknown): boolean {
   return cause instanceof errors.HTTPParserError || cause instanceof errors.HeadersOverflowError;
 }
 
-/**
- * Codes that a client may see for a failure in mid-stream; all others become `stream_interrupted`.
- */
+/** Codes that a client may see for a failure in the middle of a stream; all others become `stream_interrupted`. */
 const STREAM_FAILURES: ReadonlySet<string> = new Set(['stream_interrupted', 'provider_disconnect']);
 
 /** A failure after the first token can no longer be an HTTP status, and failover is no longer possible. */

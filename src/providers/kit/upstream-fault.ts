@@ -6,11 +6,11 @@ export interface UpstreamFault extends GoogleDetails {
   readonly message: string;
   readonly type: string;
   readonly code: string;
-  /** Only when it looks like a path into the request. */
+  /** Set only if the value looks like a path into the request. */
   readonly param: string | undefined;
 }
 
-/** The code of a question that came too early, which fal states in a sentence only. */
+/** The code for a result that was requested too early. fal states it only in a sentence. */
 export const STILL_IN_PROGRESS = 'still_in_progress';
 
 const EMPTY_FAULT: UpstreamFault = { message: '', type: '', code: '', param: undefined };
@@ -55,7 +55,7 @@ export function toFault(document: unknown): UpstreamFault {
   if (message === undefined && document['detail'] !== undefined) return fromDetail(document['detail'], document);
   const relayed = relayedFault(fault);
   if (relayed !== null) return relayed;
-  // Mistral puts the list into the message.
+  // Mistral puts the list into `message`.
   if (isJsonObject(message) && message['detail'] !== undefined) return fromDetail(message['detail']);
   return {
     message: textOf(message),
@@ -67,7 +67,7 @@ export function toFault(document: unknown): UpstreamFault {
 }
 
 /**
- * OpenRouter reports the kind of an error beside a numeric code; a refusal by moderation has reasons instead
+ * OpenRouter reports the kind of an error beside a numeric code; for a refusal by moderation it reports reasons instead
  * (https://openrouter.ai/docs/api/reference/errors-and-debugging).
  */
 function typeOfRouted(metadata: unknown): string {
@@ -76,8 +76,8 @@ function typeOfRouted(metadata: unknown): string {
 }
 
 /**
- * Why a host behind OpenRouter refused the request, which only its own document or sentence in `raw` says. Other
- * statuses speak for themselves: a host's limit or key is not the gateway's.
+ * Why a host behind OpenRouter refused the request: only the host's own document or sentence in `raw` says so. Other
+ * statuses need no such detail, because a host's limit or key is not the gateway's.
  */
 function relayedFault({ code, message, metadata }: JsonObject): UpstreamFault | null {
   if (code !== 400 || message !== 'Provider returned error' || !isJsonObject(metadata)) return null;
@@ -87,7 +87,7 @@ function relayedFault({ code, message, metadata }: JsonObject): UpstreamFault | 
   return { ...relayed, message: relayed.message || raw, code: relayed.code || '400' };
 }
 
-/** Anthropic's code, below its broad types. */
+/** Anthropic's detailed code, which refines its broad types. */
 function detailedCode(details: unknown): string {
   return isJsonObject(details) ? textOf(details['error_code']) : '';
 }
@@ -116,9 +116,9 @@ function fromDetail(detail: unknown, beside: JsonObject = {}): UpstreamFault {
 }
 
 /**
- * Replicate names the kind in `title`, and the end of a rate limit in the sentence
- * (https://replicate.com/docs/topics/predictions/rate-limits); fal in `error_type`
- * (https://fal.ai/docs/documentation/model-apis/request-errors); NVIDIA in `title`, too
+ * Replicate puts the kind into `title` and the reset of a rate limit into the sentence
+ * (https://replicate.com/docs/topics/predictions/rate-limits). fal puts the kind into `error_type`
+ * (https://fal.ai/docs/documentation/model-apis/request-errors), NVIDIA into `title`
  * (https://github.com/BerriAI/litellm/issues/4558).
  */
 function fromSentence(message: string, { title, error_type: kind }: JsonObject): UpstreamFault {

@@ -1,8 +1,8 @@
 /**
- * The only way from a provider to its upstream: a connection pool per configured base URL. The operator's settings fix
- * the destination here, at creation; a call only adds a body and time limits, so a client can never choose a host. No
- * redirects, no compression, no HTTP/2 (one lost packet would stall every stream of the connection), and none of
- * undici's own timeouts: five minutes of reasoning is not a fault.
+ * The only way from a provider to its upstream: one connection pool per configured base URL. The destination is fixed
+ * at creation by the operator's settings; a call only adds a body and time limits, so a client can never choose a host.
+ * No redirects, no compression, no HTTP/2 (one lost packet would stall every stream of the connection), and none of
+ * undici's own timeouts: five minutes of reasoning are not a fault.
  */
 import type { Readable } from 'node:stream';
 import { type Dispatcher, Pool } from 'undici';
@@ -23,10 +23,10 @@ import {
 
 const MAX_CONNECTIONS = 1024;
 const KEEP_ALIVE_MS = 30_000;
-/** Enough for a lost packet, which is sent again after a second. */
+/** Long enough for one lost packet, which is resent after a second. */
 const ADDRESS_TIMEOUT_MS = 1_500;
 const JSON_BODY = ['content-type', 'application/json'];
-/** Not `application/jsonl` and the like, in which vendors stream. */
+/** Excludes `application/jsonl` and similar types, which vendors stream. */
 const JSON_DOCUMENT = /^application\/json\s*(?:;|$)/i;
 const AUDIO = /^(?:audio\/|(?:application\/ogg|(?:application|binary)\/octet-stream)\s*(?:;|$))/i;
 
@@ -46,11 +46,11 @@ export interface UpstreamHttpOptions {
   readonly baseUrl: URL;
   /** Sent with every request, for example the credential. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The `Authorization` header where it changes, read for every request. */
+  /** Returns the current `Authorization` header, for credentials that change. Called for every request. */
   readonly authorization?: () => string;
   /**
-   * Before the next address of the upstream is tried, and this one given up. The 250 ms of Node.js make a distant
-   * upstream unreachable if its last address is, such as an IPv6 address from an IPv4 network.
+   * How long to wait for one address of the upstream before the next is tried. With the default of Node.js, 250 ms, a
+   * distant upstream is unreachable if its last address is, such as an IPv6 address from an IPv4 network.
    */
   readonly addressTimeoutMs?: number;
   readonly clock?: Clock;
@@ -61,7 +61,7 @@ export class UpstreamHttp {
   private readonly clock: Clock;
   /** Headers of every request with a JSON body, by the expected reply. */
   private readonly headers: Readonly<Record<ExpectedReply, string[]>>;
-  /** The same without a content type. */
+  /** The same headers without a content type. */
   private readonly bareHeaders: Readonly<Record<ExpectedReply, string[]>>;
 
   constructor(private readonly options: UpstreamHttpOptions) {
@@ -134,31 +134,31 @@ export class UpstreamHttp {
   }
 
   /**
-   * The request target of an address that the upstream gave; `null` unless it is the upstream's own, since requests
-   * carry the credential.
+   * The request target of a URL that the upstream returned; `null` unless it points to the upstream itself, since
+   * requests carry the credential.
    */
   endpointAt(address: string): string | null {
     const url = URL.canParse(address) ? new URL(address) : null;
     return url !== null && url.origin === this.options.baseUrl.origin ? url.pathname + url.search : null;
   }
 
-  /** Sends and returns at once; the body of the JSON reply goes to `receiver` as it arrives. */
+  /** Sends the request and returns at once; the body of the JSON reply goes to `receiver` as it arrives. */
   postForPieces(endpoint: string, body: UpstreamBody, call: CallLimits, receiver: ReplyReceiver): UpstreamExchange {
     return this.send(endpoint, body, call, 'json', receiver);
   }
 
-  /** The same for a reply that is a stream of events. */
+  /** Like {@link postForPieces}, for a reply that is a stream of events. */
   postForStream(endpoint: string, body: UpstreamBody, call: CallLimits, receiver: ReplyReceiver): UpstreamExchange {
     return this.send(endpoint, body, call, 'event-stream', receiver);
   }
 
-  /** The same for an audio reply. */
+  /** Like {@link postForPieces}, for an audio reply. */
   postForAudio(endpoint: string, body: UpstreamBody, call: CallLimits, receiver: ReplyReceiver): UpstreamExchange {
     return this.send(endpoint, body, call, 'audio', receiver);
   }
 
   /**
-   * A file, which the reader must read to its end or destroy. Resolves with the first bytes.
+   * Downloads a file. The caller must read it to its end or destroy it. Resolves with the first bytes.
    * @throws ProviderError for every other outcome
    */
   download(endpoint: string, call: CallLimits): Promise<Readable> {
@@ -207,7 +207,7 @@ function byReply(headers: readonly string[]): Record<ExpectedReply, string[]> {
   return {
     json: [...headers, 'accept', 'application/json'],
     'event-stream': [...headers, 'accept', 'text/event-stream'],
-    // Any type, so that hosts that name their audio type differently still send it.
+    // Any type is accepted, so that hosts that name their audio type differently still send audio.
     audio: [...headers, 'accept', '*/*'],
     file: [...headers, 'accept', '*/*'],
   };
@@ -216,12 +216,12 @@ function byReply(headers: readonly string[]): Record<ExpectedReply, string[]> {
 /** Enough for all known error documents; the rest is not read. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
-/** The type of reply that the caller expects. A JSON document instead of a stream, audio or a file is a refusal. */
+/** The type of reply that the caller expects. If a JSON document arrives instead, it is a refusal. */
 export type ExpectedReply = 'json' | 'event-stream' | 'audio' | 'file';
 
 /**
- * One request and its reply, as the handler of undici's `dispatch`: no stream objects and no promises per chunk. It
- * tracks the phase of the call, enforces its time limits, and maps every failure to a `ProviderError`.
+ * One request and its reply, as a handler of undici's `dispatch`: no stream objects and no promises per chunk. Tracks
+ * the phase of the call, enforces its time limits, and maps every failure to a `ProviderError`.
  */
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
   private phase: ProviderPhase = 'connect';
@@ -246,18 +246,18 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     if (call.signal.aborted) this.onAbort();
   }
 
-  /** The first meaningful event has been read: from now on the idle limit applies instead of the first-token limit. */
+  /** Call this when the first meaningful event was read: the idle limit then replaces the first-token limit. */
   enterStream(): void {
     this.phase = 'stream';
     this.touch();
   }
 
-  /** Activity of a streaming upstream. */
+  /** Call this for every sign of activity of a streaming upstream. */
   touch(): void {
     if (this.phase === 'stream' && !this.closed) this.deadline.set(this.idleMs);
   }
 
-  /** Stops reading. The silence is not the upstream's fault, so only the total limit applies. */
+  /** Stops reading. The silence that follows is not the upstream's fault, so only the total limit applies. */
   pause(): void {
     if (this.closed) return;
     this.controller?.pause();
@@ -304,7 +304,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       return;
     }
     if (isHtml(headers['content-type'])) {
-      // A page of a proxy or a portal, regardless of the status.
+      // A web page of a proxy or a captive portal, regardless of the status.
       throw this.unusable('The provider sent a web page.', status);
     }
     if (this.expected === 'audio' && !mayBeAudio(headers['content-type'])) {
@@ -312,7 +312,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
     const encoding = headers['content-encoding'];
     if (encoding !== undefined && encoding !== 'identity') {
-      // Never requested, and a few bytes can unpack to gigabytes.
+      // Compression is never requested, and a few bytes can unpack to gigabytes.
       throw this.unusable('The provider sent a compressed response.', status);
     }
     this.receiver.onHeaders?.(headers);
@@ -339,7 +339,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.receiver.onEnd();
   }
 
-  /** Also receives the errors that the methods above throw. */
+  /** Also receives errors that the methods above throw. */
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     this.fail(error instanceof ProviderError ? error : transportFailure(this.phase, error));
   }
@@ -372,7 +372,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
 /**
  * Reads an operator's base URL.
- * @throws Error that names the variable, which stops the start
+ * @throws Error that names the variable; it prevents the start
  */
 export function parseBaseUrl(value: string, variable: string): URL {
   const url = URL.canParse(value) ? new URL(value) : null;

@@ -9,9 +9,9 @@ import { toStreamFailure, transportFailure } from './upstream-errors';
 import type { ReplyReceiver } from './reply-receiver';
 import type { UpstreamExchange, UpstreamHttp } from './upstream-http';
 
-/** How long to wait after the finish reason for usage and the end, which some upstreams never send. */
+/** How long to wait for usage and the end after the finish reason; some upstreams never send them. */
 const TAIL_LIMIT_MS = 2_000;
-/** Events of one stream that may be skipped because they cannot be parsed. */
+/** How many unparsable events of one stream may be skipped. */
 const MAX_SKIPPED_EVENTS = 1;
 /** Buffer limit until the caller calls `pipe`. */
 const MAX_WAITING_BYTES = 64 * 1024;
@@ -31,7 +31,7 @@ export class ChatStreamState implements StreamProgress {
 
   /** Usage has been read after the finish reason; earlier usage may be a running count. */
   usageIsFinal = false;
-  /** Bytes of text in all chunks, including buffered ones. */
+  /** Bytes of text in all chunks, including those still buffered. */
   generatedBytes = 0;
   /** An event with a choice has been read. */
   started = false;
@@ -49,7 +49,7 @@ export class ChatStreamState implements StreamProgress {
 /** Translates one upstream event to what the sink receives; `null`: skip it. Throws `ProviderError`. */
 export interface EventTranslator<Output> {
   translate(event: Buffer): Output | null;
-  /** Awaited before the end of a complete answer, for example to store its reasoning. Never rejects. */
+  /** Awaited before a complete answer ends, for example to store its reasoning. Never rejects. */
   finish?(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export interface EventTranslator<Output> {
 export interface StreamOutput<Output> {
   /** Called once for each stream. */
   translatorFor(call: ProviderCall, state: ChatStreamState): EventTranslator<Output>;
-  /** Joins the outputs of one network read; never of an empty list. */
+  /** Joins the outputs of one network read. The list is never empty. */
   join(outputs: readonly Output[]): Output;
   /** Default: 1 MiB. */
   readonly maxEventBytes?: number;
@@ -79,9 +79,9 @@ export interface Settler {
 }
 
 /**
- * Relays a streamed reply from its exchange to a sink: the opening, the back-pressure and the outcome. All outputs of
- * one network read are joined into one write, because system calls and the client's parser cost more than joining;
- * reading pauses while the sink is full. The first outcome counts; later events change nothing.
+ * Relays a streamed reply from its exchange to a sink: opening, back-pressure and outcome. All outputs of one network
+ * read are joined into one write, because system calls and the client's parser cost more than joining. Reading pauses
+ * while the sink is full. The first outcome counts; later events change nothing.
  */
 export class StreamRelay<Output> {
   private opening: Settler | null;
@@ -106,12 +106,12 @@ export class StreamRelay<Output> {
     this.opening = opening;
   }
 
-  /** The phase of a failure that happens now. */
+  /** The phase to report for a failure that happens now. */
   get phase(): ProviderPhase {
     return this.opening === null ? 'stream' : 'first_token';
   }
 
-  /** The reply has ended or failed for the caller; pushes have no effect. */
+  /** Whether the reply has ended or failed for the caller; further pushes have no effect. */
   get settled(): boolean {
     return this.outcome !== null;
   }
@@ -137,8 +137,8 @@ export class StreamRelay<Output> {
     if (this.sink === null) {
       if (this.waitingBytes > MAX_WAITING_BYTES) this.exchange?.pause();
     } else if (!this.flushScheduled) {
-      // After the current read: undici delivers each piece of a chunked body separately, all in one iteration of the
-      // event loop.
+      // Flush after the current read: undici delivers each piece of a chunked body separately, all in one iteration of
+      // the event loop.
       this.flushScheduled = true;
       queueMicrotask(this.flush);
     }
@@ -152,7 +152,7 @@ export class StreamRelay<Output> {
     this.flush();
   }
 
-  /** Delivers pending outputs first. */
+  /** Fails the reply after delivering pending outputs. */
   fail(error: ProviderError): void {
     if (this.outcome !== null) return;
     if (this.opening !== null) {
@@ -165,7 +165,7 @@ export class StreamRelay<Output> {
     this.flush();
   }
 
-  /** @throws ProviderError when the reply fails, and the error of a sink that cannot go on */
+  /** @throws ProviderError when the reply fails, or the sink's error when the sink cannot go on */
   pipe(sink: StreamSink<Output>): Promise<void> {
     return new Promise((resolve, reject) => {
       this.piping = { resolve, reject };
@@ -175,7 +175,7 @@ export class StreamRelay<Output> {
     });
   }
 
-  /** Runs outside of any promise: what a sink throws must end its own stream, not the process. */
+  /** Runs outside any promise: an error that a sink throws must end its own stream, not the process. */
   private readonly flush = (): void => {
     try {
       this.deliver();
@@ -266,7 +266,7 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
     });
   }
 
-  /** A stream without a finish reason never ends normally. */
+  /** Fails if the stream ends without a finish reason. */
   async pipe(sink: StreamSink<Output>): Promise<void> {
     await this.relay.pipe(sink);
     await this.translator.finish?.();
@@ -294,7 +294,7 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
     }
   }
 
-  /** After the finish reason a failing upstream changes nothing. */
+  /** After the finish reason, a failure of the upstream changes nothing. */
   onFailure(error: ProviderError): void {
     if (this.progress.finishReason === null) this.relay.fail(error);
     else this.relay.end();
@@ -328,9 +328,8 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
   }
 
   /**
-   * No skipping before the first token, where failover loses nothing, or within tool calls, since a client must not run
-   * a call with incomplete arguments. A skipped finish reason leaves the stream without one, so it still ends as
-   * interrupted.
+   * Events are not skipped before the first token, where failover loses nothing, or within tool calls, since a client
+   * must not run a call with incomplete arguments. If the finish reason is skipped, the stream ends as interrupted.
    */
   private get maySkip(): boolean {
     const { started, callsTools, skippedEvents } = this.progress;

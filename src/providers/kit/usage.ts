@@ -8,7 +8,7 @@ const MAX_TOKENS = 1_000_000_000;
 /**
  * Converts the `usage` of a chat completion into disjoint classes (sheet A).
  * @returns `null` when the totals are absent or implausible (negative, text), so that the caller estimates instead;
- *   details that exceed their total are cut to it
+ *   details that exceed their total are reduced to it
  */
 export function toUsageVector(usage: unknown, quirks: Pick<Quirks, 'reasoningExcluded'>): UsageVector | null {
   if (!isJsonObject(usage)) return null;
@@ -37,7 +37,8 @@ function inputClasses(prompt: number, usage: JsonObject): Partial<UsageVector> {
     left -= taken;
     return taken;
   };
-  // OpenAI keeps the cache for 30 minutes or 12 hours; the classes are named after Anthropic's lifetimes.
+  // OpenAI keeps the cache for 30 minutes or 12 hours; the classes are named after Anthropic's lifetimes, 5 minutes and
+  // 1 hour.
   const longWrites = detailsOf(details, 'cache_write_tokens_details')['ttl_12h_tokens'];
   const inputCacheWrite1h = take(longWrites);
   const inputCacheWrite5m = take(toCount(details['cache_write_tokens'] ?? written) - inputCacheWrite1h);

@@ -1,6 +1,6 @@
 /**
- * What the adapters of vendors with a queue of videos share: how a job is submitted and asked about, and which error a
- * failed one ends with. Vendors differ in their documents only.
+ * What adapters share for vendors with a queue of videos: submitting and polling jobs, and the error of a failed job.
+ * The vendors differ only in their documents.
  */
 import type {
   AsyncJobAdapter,
@@ -26,22 +26,21 @@ export abstract class VideoJobs implements AsyncJobAdapter {
   readonly mode = 'async';
   abstract readonly capabilities: JobCapabilities;
 
-  /** @param provider the id of the provider */
   constructor(
     protected readonly provider: string,
     protected readonly http: UpstreamHttp,
   ) {}
 
-  /** Made as it is sent: what makes the body refuses the same. */
+  /** Builds the body as for sending, which refuses the same options. */
   abstract assertSupported(spec: JobSpec): void;
   abstract submit(spec: JobSpec, token: string, call: ProviderCall): Promise<JobHandle>;
   abstract poll(handle: JobHandle, call: ProviderCall): Promise<JobSnapshot>;
 }
 
-/** What the body of a submission depends on, besides the job. */
+/** What a submission's body depends on, besides the job. */
 export type SubmissionCall = Pick<ProviderCall, 'upstreamModel' | 'quirks' | 'callbackUrl'>;
 
-/** For a body that is only checked. */
+/** For a body that is built only to check the options. */
 export const UNSENT: SubmissionCall = { upstreamModel: '', quirks: {} };
 
 /** @throws ProviderError for music, which the provider does not claim */
@@ -79,7 +78,7 @@ function readReply(bytes: Buffer): JsonObject {
   return reply;
 }
 
-/** A refusal for good, where a 400 or 422 concerns the prompt or the images. */
+/** A final refusal. Here a 400 or 422 concerns the prompt or the images. */
 export function asRefusal(error: ProviderError): ProviderError {
   const { code, options } = error;
   const { status, code: name, type } = options.upstream ?? {};
@@ -102,7 +101,7 @@ export function contentRefused(options: ProviderErrorOptions): ProviderError {
   });
 }
 
-/** The provider's reply lacks what it must have. After a submission the outcome is unknown. */
+/** The provider's reply lacks a required field. After a submission, the outcome is unknown. */
 export function unreadable(): ProviderError {
   return new ProviderError('provider_error', 'The provider sent a response that could not be read.', {
     phase: 'job',
@@ -117,12 +116,12 @@ export function toHandle(provider: string, id: unknown, { upstreamModel }: Provi
   return { v: 1, provider, upstreamModel, id };
 }
 
-/** A part of a path. */
+/** Encodes an id as a path segment. */
 export function segment(id: string): string {
   return encodeURIComponent(id);
 }
 
-/** A whole percentage, which is 100 only once the gateway has the file. `null` for anything else than a number. */
+/** A whole percentage, 100 only once the gateway has the file. `null` for values that are not numbers. */
 export function toPercent(value: unknown, whole = 100): number | null {
   if (typeof value !== 'number' || !Number.isFinite(value)) return null;
   return Math.max(0, Math.min(99, Math.floor((value / whole) * 100)));
@@ -136,8 +135,8 @@ export function isModeration(text: string): boolean {
 const CONTENT_REFUSED = 'The provider’s content policy refused the request.';
 
 /**
- * A failed job. The vendor's own words stay out: they may quote the prompt.
- * @param names the vendor's codes of the failure, which tell a refusal by moderation from a fault
+ * A failed job. The vendor's own words are left out, since they may quote the prompt.
+ * @param names the vendor's codes of the failure, which distinguish a refusal by moderation from a fault
  */
 export function failedJob(names: readonly unknown[], moderated = false): JobSnapshot {
   const code = names.filter((name) => typeof name === 'string' || typeof name === 'number').join(' ');
@@ -164,7 +163,7 @@ export function canceledJob(): JobSnapshot {
   return { state: 'canceled', error: new ProviderError('provider_error', message, { phase: 'job', fallback: false }) };
 }
 
-/** A number that counts something; anything else is `undefined`. */
+/** A count; `undefined` for anything else. */
 export function toCount(value: unknown): number | undefined {
   const count = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : undefined;
@@ -176,12 +175,12 @@ export function videoAt(url: unknown, usage: UsageVector): JobSnapshot {
   return { state: 'succeeded', outputs: [{ type: 'video', url }], usage };
 }
 
-/** What a vendor reports about a finished job, for the price: seconds, or its own bill. */
+/** The usage that a vendor reports for a finished job, for the price: seconds, or the vendor's own bill. */
 export function billed(bill: Partial<Pick<UsageVector, 'seconds' | 'units' | 'vendorCostMicro'>>): UsageVector {
   return { ...NO_USAGE, ...Object.fromEntries(Object.entries(bill).filter(([, count]) => count !== undefined)) };
 }
 
-/** Refused before sending: options that the model supports, but not together. */
+/** Refuses, before sending, options that the model supports but not together. */
 export function unsupportedTogether(message: string, param: string, supported?: unknown): ProviderError {
   return new ProviderError('validation_failed', message, {
     phase: 'connect',

@@ -1,5 +1,5 @@
 const HEADER_BYTES = 44;
-/** Stands for an unknown length, as in OpenAI's streams; players read up to the end. */
+/** Stands for an unknown length, as in OpenAI's streams; players then read to the end. */
 const UNKNOWN_LENGTH = 0xff_ff_ff_ff;
 const BYTES_PER_SAMPLE = 2;
 
