@@ -1,8 +1,8 @@
 import type { Provider } from './contract/provider';
 
 /**
- * A provider whose credentials may change while requests hold a reference to it: every new call goes to the latest
- * instance. A call in flight stays with the instance that it started on.
+ * A provider whose credentials may change while requests hold a reference to it. Every new call goes to the latest
+ * instance; a call in flight stays with the instance on which it started.
  */
 export class CurrentProvider implements Provider {
   constructor(public current: Provider) {}

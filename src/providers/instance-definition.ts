@@ -5,10 +5,10 @@ import type { KeyCoolDowns } from './key-cool-downs';
 import { KeyPool, type PooledKey } from './key-pool';
 import { accountIdOf, keyIdOf } from './kit/key-id';
 
-/** A provider with the wire format and quirks of a module, and an address and keys of its own. */
+/** A provider that uses the wire format and quirks of a module, with its own address and keys. */
 export class InstanceDefinition implements ProviderDefinition {
   readonly id: string;
-  /** Its settings are those of the instance, not variables. */
+  /** Empty, because an instance has its own settings instead of environment variables. */
   readonly credentials: readonly string[] = [];
 
   constructor(
@@ -19,10 +19,10 @@ export class InstanceDefinition implements ProviderDefinition {
     this.id = instance.id;
   }
 
-  /** @throws Error when the module cannot use the address or a key, naming its variable, never the value */
+  /** @throws Error when the module cannot use the address or a key; the message names the variable, never the value */
   create(environment: ProviderEnvironment): Provider | null {
     const { apiKeys, baseUrl } = this.instance;
-    // A server that requires no key is one key without a value.
+    // A server that requires no key is represented as one key without a value.
     const keys: readonly (WeightedKey | null)[] = apiKeys.length === 0 ? [null] : apiKeys;
     const pooled: PooledKey[] = [];
     for (const weighted of keys) {
@@ -37,14 +37,14 @@ export class InstanceDefinition implements ProviderDefinition {
   }
 
   /**
-   * The variables of the module with the values of the instance: never those of the process, which are another
-   * account's.
+   * The module's variables with the instance's values. The process's own variables are never used, since they belong to
+   * another account.
    */
   private settingsOf(apiKey: string | undefined): ProviderEnvironment {
     const { credentials } = this.module;
     const baseUrl = this.instance.baseUrl ?? undefined;
     const settingOf = (name: string): string | undefined => {
-      // It belongs to the account of the process.
+      // The secret belongs to the process's account.
       if (name.endsWith('_SECRET')) return undefined;
       return name.endsWith('_BASE_URL') ? baseUrl : apiKey;
     };

@@ -1,16 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
 
-/** A cool-down that ends this much later is announced again. */
+/** A cool-down is announced again only if it ends at least this much later than announced. */
 const NEWS_MS = 1_000;
 
-/** Receives cool-downs that began in this process, and with 0 ms those that it has ended. */
+/** Receives each cool-down that begins in this process, and 0 ms for each one that this process ends. */
 export type CoolDownListener = (id: string, forMs: number) => void;
 
-/** How long the keys of provider instances are not to be used, as this process knows it. `routing` shares it. */
+/**
+ * The cool-downs of provider instances' keys, as this process knows them. `routing` shares them with other processes.
+ */
 @Injectable()
 export class KeyCoolDowns {
-  /** Cool-downs that were ended early, here or elsewhere: states that were read before are obsolete. */
+  /** Counts cool-downs that were ended early, here or in another process: states that were read before are obsolete. */
   endings = 0;
   private readonly endsAtMs = new Map<string, number>();
   private listener: CoolDownListener = () => undefined;
@@ -26,21 +28,24 @@ export class KeyCoolDowns {
     return Math.max(0, (this.endsAtMs.get(id) ?? 0) - this.clock.monotonic());
   }
 
-  /** A provider has limited or refused the key. Calls in flight that fail for the same reason are no news. */
+  /**
+   * Call this when a provider limits or refuses a key. Calls in flight that fail for the same reason are not announced
+   * again.
+   */
   begin(id: string, forMs: number): void {
     const knownMs = this.waitMs(id);
     this.learn(id, forMs);
     if (knownMs === 0 || forMs > knownMs + NEWS_MS) this.listener(id, forMs);
   }
 
-  /** The settings of its provider have changed: the reason may be gone. */
+  /** Call this when the provider's settings change, because the reason for the cool-down may be gone. */
   end(id: string): void {
     if (this.waitMs(id) === 0) return;
     this.learn(id, 0);
     this.listener(id, 0);
   }
 
-  /** Of another process, or known already; 0 ms: it has ended. */
+  /** Records a cool-down from another process, or one that is already known; 0 ms: it has ended. */
   learn(id: string, forMs: number): void {
     if (forMs === 0) {
       this.endings++;

@@ -11,23 +11,23 @@ export interface PooledKey {
   /** Not secret, and the same in every process: stored with jobs and shown in logs. */
   readonly id: string;
   /**
-   * Identifies the key at its address, also in other instances: both are limited together, and deduplicate jobs
-   * together. Not secret either.
+   * Identifies the key and its base URL, also across instances: instances that share both are rate limited together and
+   * deduplicate jobs together. Not secret either.
    */
   readonly accountId: string;
   readonly weight: number;
   readonly provider: Provider;
 }
 
-/** How many keys one call may try: a request that is over the limits of any key must not cool all of them down. */
+/** How many keys one call may try. A request that exceeds the limits of any key must not cool them all down. */
 const MAX_KEYS_PER_CALL = 3;
 const REFUSED_COOL_DOWN_MS = 300_000;
 const LIMITED_COOL_DOWN_MS = 10_000;
 
 /**
- * Several keys of one upstream as one provider. Calls are spread by weight. A key that the upstream limits or refuses
- * cools down, and the call goes on with another key: a refused call did no work. Jobs stay with the key that submitted
- * them.
+ * Makes several keys of one upstream act as one provider. Calls are spread by weight. A key that the upstream limits or
+ * refuses cools down, and the call continues with another key, since a refused call did no work. Jobs stay with the key
+ * that submitted them.
  */
 export class KeyPool implements Provider {
   private static readonly logger = new Logger(KeyPool.name);
@@ -79,7 +79,7 @@ export class KeyPool implements Provider {
     await Promise.all(this.keys.map(({ provider }) => provider.close()));
   }
 
-  /** Makes its keys ready, in every process. */
+  /** Makes the pool's keys usable again, in every process. */
   endCoolDowns(): void {
     for (const { accountId } of this.keys) this.coolDowns.end(accountId);
   }
@@ -154,7 +154,7 @@ export class KeyPool implements Provider {
     const base: Pick<JobAdapter, 'capabilities' | 'assertSupported' | 'verifyReport' | keyof Openers> = {
       capabilities: {
         ...first.capabilities,
-        // Keys may belong to different accounts, and an account knows only its own tokens.
+        // The keys may belong to different accounts, and an account deduplicates only its own tokens.
         idempotentSubmit: first.capabilities.idempotentSubmit && this.keys.length === 1,
         ...(this.keys.length === 1 && { submissionAccount: this.keys[0].accountId }),
       },
@@ -163,7 +163,7 @@ export class KeyPool implements Provider {
       ...(first.downloadCredential !== undefined && {
         downloadCredential: (call) => openersOf(call).downloadCredential(call),
       }),
-      // A vendor signs with a secret of the account.
+      // A vendor signs with a secret of each account.
       ...(first.verifyReport !== undefined && {
         verifyReport: (report, call) =>
           adapterOf<Required<JobAdapter>>(this.keyOf(call.keyId)).verifyReport(report, call),
@@ -196,7 +196,7 @@ export class KeyPool implements Provider {
     };
   }
 
-  /** The capability of all keys, if the module has it. */
+  /** Pools one capability over all keys, if the module has it. */
   private pool<Capability>(
     select: (provider: Provider) => Capability | undefined,
     combine: (
@@ -226,14 +226,14 @@ export class KeyPool implements Provider {
     throw refusal ?? this.allCooling();
   }
 
-  /** At random, by weight, among the keys that are ready. */
+  /** Chooses at random, by weight, among the keys that are ready. */
   private choose(tried: ReadonlySet<PooledKey>): PooledKey | null {
     const ready = this.keys.filter((key) => !tried.has(key) && this.coolDowns.waitMs(key.accountId) === 0);
     let rest = Math.random() * ready.reduce((sum, { weight }) => sum + weight, 0);
     return ready.find(({ weight }) => (rest -= weight) < 0) ?? ready.at(-1) ?? null;
   }
 
-  /** The key with this id; another one if it was removed. */
+  /** The key with this id; another key if this one was removed. */
   private keyOf(id: string | undefined): PooledKey {
     return this.findKey(id) ?? this.keys[0];
   }
@@ -243,8 +243,8 @@ export class KeyPool implements Provider {
   }
 
   /**
-   * Calls with the key that submitted the job. If it was removed, any other may belong to its account, so they are
-   * asked in turn. That a key of another account does not know the job says nothing about the job.
+   * Calls with the key that submitted the job. If that key was removed, any other may belong to the same account, so
+   * they are tried in turn. "Not found" from a key of another account says nothing about the job.
    */
   private async callAbout<Result>({ keyId }: JobHandle, call: (key: PooledKey) => Promise<Result>): Promise<Result> {
     const submitter = this.findKey(keyId);
@@ -288,8 +288,8 @@ export class KeyPool implements Provider {
 }
 
 /**
- * A 403 is not, unless it is about credit: some upstreams also return it for the content of a request, with which a
- * client could cool all keys down.
+ * A 403 does not count as about the key, unless it is about credit: some upstreams also return it for the content of a
+ * request, so a client could cool down all keys.
  */
 function isAboutKey({ code, options }: ProviderError): boolean {
   const { credentialRefused, outOfCredit, upstream } = options;

@@ -3,7 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 import { ModelProvider } from './contract/model-provider.decorator';
 import type { ProviderDefinition } from './contract/provider';
 
-/** Collects every class marked `@ModelProvider()`, in whichever module of the application it is listed. */
+/** Collects every class that is marked `@ModelProvider()`, from all modules of the application. */
 @Injectable()
 export class ProviderRegistry {
   constructor(private readonly discovery: DiscoveryService) {}

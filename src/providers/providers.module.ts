@@ -101,8 +101,8 @@ const VENDORS = [
 ];
 
 /**
- * The providers, ready to call. Neighbours: vendors and dialects use only the kit and the contract; outside this folder
- * only `ProvidersService`, `KeyCoolDowns` and the contract are used. Invariant: only the operator's settings decide
+ * The configured providers, ready to call. Vendors and dialects use only the kit and the contract. Code outside this
+ * folder uses only `ProvidersService`, `KeyCoolDowns` and the contract. Invariant: only the operator's settings decide
  * where a request goes.
  */
 @Module({

@@ -18,7 +18,7 @@ export interface CredentialSource {
 
 export interface ProviderStanding {
   readonly id: string;
-  /** Of an instance: the id of its module. */
+  /** The id of the module of an instance; `null` for other providers. */
   readonly module: string | null;
   readonly configured: boolean;
   readonly simulated: boolean;
@@ -28,7 +28,7 @@ export interface ProviderStanding {
 /** Receives the ids of providers that were added, removed or changed, after the change. Must not reject. */
 export type ProvidersListener = (changedIds: ReadonlySet<string>) => Promise<void>;
 
-/** What operators have stored. */
+/** The settings that operators have stored. */
 export interface StoredProviders {
   /** By variable name; they take precedence over the environment. */
   readonly credentials: ProviderEnvironment;
@@ -36,9 +36,9 @@ export interface StoredProviders {
 }
 
 /**
- * The configured providers: those of the modules, from the environment of the process and from stored credentials, and
- * named instances, from a file and stored ones. A stored change takes effect at once: the provider is recreated, the
- * next call uses the new one, and calls in flight finish on the old one, which is closed after them.
+ * The configured providers: those of the modules, from the process's environment and stored credentials, and named
+ * instances, from a file and the database. A stored change takes effect at once: the provider is recreated and the next
+ * call uses the new one. Calls in flight finish on the old provider, which is then closed.
  */
 @Injectable()
 export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
@@ -65,9 +65,9 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Creates the configured providers. Modules that import `ProvidersModule` initialize afterwards.
+   * Creates the configured providers, before the modules that import `ProvidersModule` initialize.
    * @throws Error when a provider's settings are invalid, naming the variable or instance, or when two providers have
-   * the same id
+   *   the same id
    */
   onModuleInit(): void {
     this.modules = this.registry.collect();
@@ -89,8 +89,8 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Replaces what operators have stored. Resolves when all listeners have been notified. A provider that cannot be
-   * created stays as it is.
+   * Replaces the settings that operators have stored. Resolves when all listeners have been notified. If a provider
+   * cannot be recreated, the old one stays in use.
    */
   async use({ credentials, instances }: StoredProviders): Promise<void> {
     const before = this.effective;
@@ -173,7 +173,7 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
     return { ...this.environment, ...this.stored };
   }
 
-  /** Takes over the stored instances and returns those that differ; a removed one cannot be created any more. */
+  /** Adopts the stored instances and returns those that changed; a removed instance can no longer be created. */
   private replaceInstances(instances: readonly ProviderInstance[]): ProviderDefinition[] {
     const before = new Map(this.storedInstances.map((definition) => [definition.id, definition]));
     const others = new Set([...this.modules, ...this.definedInFile].map(({ id }) => id));
@@ -186,7 +186,7 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
         before.delete(instance.id);
         continue;
       }
-      // A later release may bring a provider with its id, or lack its module.
+      // A later release may add a provider with the instance's id, or remove its module.
       const isUsable = !others.has(instance.id) && this.modules.some(({ id }) => id === instance.module);
       if (!isUsable) {
         const message =
