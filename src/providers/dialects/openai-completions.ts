@@ -48,7 +48,7 @@ export class OpenAiCompletions implements CompletionsProvider {
   }
 }
 
-/** Set below, or not forwarded because the gateway offers only one choice. */
+/** Fields that are set below, or not forwarded because the gateway offers only one choice. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
   'model',
   'prompt',
@@ -125,7 +125,7 @@ function firstChoice({ choices }: JsonObject): JsonObject | null {
   return isJsonObject(choice) ? choice : null;
 }
 
-/** Normalizes vendor variants of chat first. */
+/** Maps vendor variants to the standard reasons of chats first. */
 function finishOf(reason: string): ReturnType<typeof toCompletionFinish> {
   return toCompletionFinish(toFinishReason(reason, false, true));
 }

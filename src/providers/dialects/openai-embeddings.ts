@@ -36,7 +36,7 @@ export class OpenAiEmbeddings implements EmbeddingsProvider {
   async embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {
     const { embeddingBatch } = call.quirks;
     const batches = embeddingBatch === undefined ? [] : toBatches(inputsOf(request.input), embeddingBatch);
-    // What fits into one call is sent as it came: one input may stand outside a list.
+    // Inputs that fit into one call are sent unchanged: a single input may be outside a list.
     if (batches.length < 2) return this.embedBatch(request, call);
     return embedBatches(batches, call, (batch, limited) =>
       this.embedBatch({ ...request, input: batch as EmbeddingInput }, limited),
@@ -52,7 +52,7 @@ export class OpenAiEmbeddings implements EmbeddingsProvider {
   }
 }
 
-/** Set below; `encoding_format` depends on the upstream, not on the client. */
+/** Fields that are set below; `encoding_format` depends on the upstream, not on the client. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set(['model', 'input', 'dimensions', 'encoding_format']);
 
 /**
@@ -128,7 +128,7 @@ export class EmbeddingReply implements ReplyReceiver {
 
   private add(json: Buffer): void {
     const item = parse(json.toString('latin1'));
-    // Some upstreams omit the index; then the order applies.
+    // Some upstreams omit the index; the order then applies.
     const index = item['index'] ?? this.added;
     const vector = toVector(item['embedding'], this.call.quirks.int8Embeddings === true);
     this.added++;
@@ -165,7 +165,7 @@ export class EmbeddingReply implements ReplyReceiver {
   }
 }
 
-/** Some upstreams report the total only, which is the prompt here. */
+/** Some upstreams report only the total, which for embeddings is the prompt. */
 function toChatUsage(usage: unknown): unknown {
   return isJsonObject(usage) ? { prompt_tokens: usage['total_tokens'], ...usage } : usage;
 }

@@ -31,7 +31,7 @@ export const OPENAI_PLATFORM_FIELDS: readonly string[] = [
   'safety_identifier',
 ];
 
-/** Optional fields of a chat, for vendors that refuse unknown fields: all of those take these. */
+/** Optional chat fields that are sent to vendors that refuse unknown fields: all of these vendors accept them. */
 export const COMMON_CHAT_FIELDS: readonly string[] = [
   'temperature',
   'top_p',
@@ -49,41 +49,42 @@ export const COMMON_CHAT_FIELDS: readonly string[] = [
 /** The settings that differ between vendors of this wire format. */
 export interface OpenAiPreset {
   readonly id: string;
-  /** Environment name of the key. */
+  /** The environment variable of the key. */
   readonly apiKeyVariable: string;
-  /** Environment name of the base URL, everything before `/chat/completions`. */
+  /** The environment variable of the base URL, that is, everything before `/chat/completions`. */
   readonly baseUrlVariable: string;
-  /** Without one the provider exists only where the operator sets the base URL, and the key may be missing. */
+  /** If absent, the provider exists only where the operator sets the base URL, and the key may be missing. */
   readonly defaultBaseUrl?: string;
   /** The header that carries the key; by default it is sent as a bearer token. */
   readonly apiKeyHeader?: string;
   /**
-   * The endpoints that the vendor documents in this format; default: all. The catalogue says which model serves which.
+   * The endpoints that the vendor documents in this format; default: all. The catalogue states which model each one
+   * serves.
    */
   readonly capabilities?: readonly OpenAiCapability[];
   readonly quirks: Quirks;
-  /** Chats in another format than chat completions. */
+  /** For chat in a format other than chat completions. */
   readonly chat?: (http: UpstreamHttp) => ChatProvider;
-  /** Images in a format of its own; default: OpenAI's. */
+  /** For images in the vendor's own format; default: OpenAI's. */
   readonly images?: (http: UpstreamHttp) => ImagesProvider;
-  /** The same for speech. */
+  /** For speech in the vendor's own format. */
   readonly speech?: (http: UpstreamHttp) => SpeechProvider;
-  /** The same for transcription. */
+  /** For transcription in the vendor's own format. */
   readonly transcription?: (http: UpstreamHttp) => TranscriptionProvider;
-  /** Environment name of the secret that signs the vendor's reports about videos. */
+  /** The environment variable of the secret that signs the vendor's reports about videos. */
   readonly reportSecretVariable?: string;
-  /** Videos, in a format of the vendor's own. */
+  /** For videos, in the vendor's own format. */
   readonly video?: (
     provider: string,
     http: UpstreamHttp,
     credential: DownloadCredential,
     reportSecret: string | undefined,
   ) => JobAdapter;
-  /** The same for music. */
+  /** For music, in the vendor's own format. */
   readonly music?: (http: UpstreamHttp) => JobAdapter;
 }
 
-/** A provider that speaks OpenAI's formats: all that a vendor's class needs is its preset. */
+/** A provider with OpenAI's wire formats. A subclass only supplies its preset. */
 export abstract class OpenAiFormatProvider implements ProviderDefinition {
   readonly id: string;
   readonly credentials: readonly string[];

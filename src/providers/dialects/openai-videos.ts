@@ -1,7 +1,7 @@
 /**
- * Dialect `openai-videos`: `POST …/videos` as OpenAI defined it. OpenAI ended it on 2026-09-24
- * (https://developers.openai.com/api/docs/deprecations); vLLM-Omni and compatible servers of operators still speak it
- * (https://docs.vllm.ai/projects/vllm-omni/en/latest/serving/videos_api/).
+ * Dialect `openai-videos`: `POST …/videos` as OpenAI defined it. OpenAI shut it down on 2026-09-24
+ * (https://developers.openai.com/api/docs/deprecations), but vLLM-Omni and compatible self-hosted servers still support
+ * it (https://docs.vllm.ai/projects/vllm-omni/en/latest/serving/videos_api/).
  */
 import type { Readable } from 'node:stream';
 import type {
@@ -40,7 +40,7 @@ export class OpenAiVideos implements AsyncJobAdapter {
     cancel: 'always',
     progress: true,
     idempotentSubmit: false,
-    // The operator's server decides.
+    // The operator's server decides; one hour is assumed.
     outputTtlSeconds: 3_600,
     pollMs: [2_000, 15_000],
   };
@@ -115,7 +115,7 @@ function toParts(spec: VideoSpec, model: string): FormPart[] {
   ];
 }
 
-/** `WIDTHxHEIGHT` of a label such as `720p` and a ratio; other labels of the catalogue are sizes already. */
+/** Converts a label such as `720p` and a ratio to `WIDTHxHEIGHT`; the catalogue's other labels are already sizes. */
 function sizeOf({ resolution, aspectRatio }: VideoSpec): string | null {
   if (resolution === null) return null;
   const lines = Number(LINES.exec(resolution)?.[1]);
@@ -128,7 +128,7 @@ function sizeOf({ resolution, aspectRatio }: VideoSpec): string | null {
   return width >= height ? `${long}x${lines}` : `${lines}x${long}`;
 }
 
-/** Codecs need even sides. */
+/** Rounds to even numbers, which codecs need. */
 function toEven(pixels: number): number {
   return 2 * Math.round(pixels / 2);
 }
@@ -136,7 +136,7 @@ function toEven(pixels: number): number {
 function toSnapshot(id: string, { status, progress, error }: JsonObject): JobSnapshot {
   switch (status) {
     case 'completed': {
-      // Below the base URL, which may be in the operator's network.
+      // A relative URL: the base URL may be in the operator's network.
       const url = `videos/${segment(id)}/content`;
       return { state: 'succeeded', outputs: [{ type: 'video', url }], usage: NO_USAGE };
     }

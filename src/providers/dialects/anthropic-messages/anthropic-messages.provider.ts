@@ -13,7 +13,7 @@ import type { MessagesRequest } from './messages-format';
 import { type AnswerBlock, REFUSED_STATE, restoreReasoning, toReasoningState } from './reasoning-state';
 import { toMessagesRequest } from './to-messages-request';
 
-/** The oldest version that all models take, and the first one without sampling parameters. */
+/** The oldest version that all models accept, and the first one without sampling parameters. */
 const API_VERSION = '2023-06-01';
 const API_VERSION_WITHOUT_SAMPLING = '2026-10-21';
 
@@ -25,7 +25,7 @@ interface Connection {
 export class AnthropicMessages implements ChatProvider {
   private readonly connections = new Map<string, Connection>();
 
-  /** @param connect makes the connection that sends `anthropic-version` with every request */
+  /** @param connect creates a connection that sends `anthropic-version` with every request */
   constructor(private readonly connect: (version: string) => UpstreamHttp) {}
 
   async drain(): Promise<void> {

@@ -10,7 +10,7 @@ interface ExactJson {
 }
 
 /**
- * Parses JSON so that `JSON.stringify` writes every number as it was: identifiers of 19 digits in tool arguments must
+ * Parses JSON so that `JSON.stringify` writes every number unchanged: tool arguments with 19-digit identifiers must
  * survive the way to the client and back.
  */
 export function parseExactly(text: string): unknown {

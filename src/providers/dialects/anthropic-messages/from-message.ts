@@ -112,7 +112,7 @@ function toMessage(
   return { message, outputBytes: outputBytes + Buffer.byteLength(text) + Buffer.byteLength(reasoning) };
 }
 
-/** Blocks of tools that run at the upstream are never requested, and left out. */
+/** `null` for blocks of tools that run at the upstream. They are never requested, so they are left out. */
 function toAnswerBlock(block: JsonObject): AnswerBlock | null {
   const { type, text, thinking, signature, data, id, name, input } = block;
   if (type === 'text' && typeof text === 'string') return { type, text };

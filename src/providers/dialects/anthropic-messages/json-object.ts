@@ -1,9 +1,9 @@
 /**
- * `response_format: json_object`, which upstream lacks: its structured outputs accept only schemas that name every
- * property of every object
+ * Emulates `response_format: json_object`, which the upstream lacks: its structured outputs accept only schemas that
+ * name every property of every object
  * (https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations,
- * https://github.com/veryfront/veryfront-code/issues/3918). The system prompt asks for an object instead, what the
- * model writes around it is left out, and a complete answer without one is an error.
+ * https://github.com/veryfront/veryfront-code/issues/3918). Instead, the system prompt asks for an object, text around
+ * the object is left out, and a complete answer without an object is an error.
  */
 import type { ChatRequest } from '../../contract/chat';
 import { ProviderError } from '../../contract/provider-error';
@@ -19,7 +19,7 @@ export function wantsJsonObject({ response_format: format }: ChatRequest): boole
   return isJsonObject(format) && format['type'] === 'json_object';
 }
 
-/** Stop reasons of an answer that the model itself considers complete. A stop sequence may cut it anywhere. */
+/** Stop reasons of an answer that the model itself considers complete. A stop sequence may cut an answer anywhere. */
 const COMPLETE: ReadonlySet<unknown> = new Set(['end_turn', 'pause_turn']);
 
 /** Finds the object in the text of an answer, piece by piece. */
@@ -30,7 +30,7 @@ export class JsonObjectText {
   private escaped = false;
   private closed = false;
 
-  /** @returns what of the next piece belongs to the object */
+  /** @returns the part of the next piece that belongs to the object */
   add(piece: string): string {
     if (this.closed) return '';
     const start = this.depth > 0 ? 0 : piece.indexOf('{');

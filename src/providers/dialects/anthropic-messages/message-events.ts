@@ -18,7 +18,7 @@ interface CallBlock {
   readonly type: 'tool_use';
   readonly id: string;
   readonly name: string;
-  /** Counts the calls of the answer; the upstream counts blocks of all kinds. */
+  /** Position among the calls of the answer; the upstream's index counts blocks of all kinds. */
   readonly index: number;
   /** Arguments that came with the start of the block. */
   readonly given: unknown;
@@ -41,7 +41,7 @@ type OpenBlock =
 
 /**
  * Translates the upstream's events (https://platform.claude.com/docs/en/build-with-claude/streaming) into typed events.
- * The answer starts with its first block: an error that comes right behind `message_start` still allows failover.
+ * The answer starts with its first block, so an error directly after `message_start` still allows failover.
  */
 export class MessageEventTranslator implements EventTranslator<readonly ChatEvent[]> {
   /** By the upstream's index, in the order in which they begin. */
@@ -49,11 +49,11 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
   private id: unknown;
   private usage: JsonObject = {};
   private calls = 0;
-  /** Of the text of the answer so far, in UTF-16 units. */
+  /** Length of the answer's text so far, in UTF-16 units. */
   private textLength = 0;
-  /** Sources of the text blocks that are complete. */
+  /** Sources of completed text blocks. */
   private sources: UrlCitation[] = [];
-  /** Of the text block that is open. */
+  /** Citations of the text block that is open. */
   private citations: unknown[] = [];
 
   private kept: Promise<void> | null = null;
@@ -70,7 +70,7 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
     private readonly trace?: CallTrace,
   ) {}
 
-  /** The client's next request may follow at once, so the end waits for the reasoning. */
+  /** Waits until the reasoning is stored, since the client's next request may follow at once. */
   async finish(): Promise<void> {
     await this.kept;
   }
@@ -95,7 +95,7 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
         this.state.done = true;
         return null;
       default:
-        // `ping`, and whatever the upstream adds.
+        // `ping`, and event types that the upstream may add.
         return null;
     }
   }
@@ -149,7 +149,7 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
     return events.length === 0 ? null : events;
   }
 
-  /** A call without arguments has no deltas. */
+  /** A call without arguments has no deltas, so its input is taken from the start of the block. */
   private closeBlock({ index }: JsonObject): readonly ChatEvent[] | null {
     const block = typeof index === 'number' ? this.blocks.get(index) : undefined;
     if (block?.type === 'text') {
@@ -194,8 +194,8 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
   }
 
   /**
-   * All sources so far at once, since clients may keep only one list, but before a call ends the message they are
-   * about.
+   * Emits all sources so far at once, since clients may keep only one list. Must precede the end of a call, which ends
+   * the message that the sources belong to.
    */
   private cite(events: ChatEvent[]): void {
     for (const annotation of this.sources) events.push({ type: 'annotation', annotation });
@@ -226,7 +226,7 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
     events.push({ type: 'tool_input', index: block.index, text });
   }
 
-  /** Empty when the arguments of a call are not JSON, which the client cannot return either. */
+  /** Empty if the arguments of a call are not JSON: the client cannot return such a call either. */
   private answer(): AnswerBlock[] {
     try {
       return [...this.blocks.values()].map((block) => (block.type === 'tool_use' ? toToolUse(block) : block));

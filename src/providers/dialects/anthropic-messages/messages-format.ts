@@ -42,7 +42,7 @@ export interface ToolResultBlock extends Cacheable {
   content?: string | TextBlock[];
 }
 
-/** Opaque: goes back exactly as it came. */
+/** Opaque: returned to the upstream exactly as received. */
 export type ThinkingBlock =
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string };

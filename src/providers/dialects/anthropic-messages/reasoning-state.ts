@@ -1,10 +1,10 @@
 /**
- * Signed thinking must go back with the results of the tool calls that it led to, or the model starts thinking anew,
- * but chat clients do not return it. It is kept in the vault of the call, under the first call id of its answer.
+ * Signed thinking must be returned with the results of the tool calls that it led to, or the model starts thinking
+ * anew. Chat clients do not return it, so it is kept in the call's vault, under the first call id of its answer.
  *
- * The newest models accept a thinking block only behind exactly what preceded it: system prompt, tools, messages, and
+ * The newest models accept a thinking block only after exactly the same prefix: system prompt, tools, messages, and
  * earlier thinking blocks (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking). A stored state
- * therefore contains a digest of all that, as it was sent, and is left out where it differs.
+ * therefore contains a digest of the prefix as it was sent, and is left out if the prefix differs.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../../kit/json';
@@ -14,7 +14,7 @@ import type { TranslatedRequest } from './to-messages-request';
 /** A block of an answer, in its order. */
 export type AnswerBlock = ThinkingBlock | TextBlock | ToolUseBlock;
 
-/** What an answer consists of: its thinking, and where its text and calls go, which the client returns. */
+/** A part of an answer: its thinking, or the place of a text or call, which the client itself returns. */
 type LayoutEntry = ThinkingBlock | { readonly type: 'text'; readonly length: number } | { readonly type: 'tool_use' };
 
 interface ReasoningState {
@@ -23,10 +23,10 @@ interface ReasoningState {
   readonly layout: readonly LayoutEntry[];
 }
 
-/** Written over a state that the upstream refused, so that the next call goes without it. */
+/** Overwrites a state that the upstream refused, so that the next call goes without it. */
 export const REFUSED_STATE = 'null';
 
-/** The state to keep for an answer to `request`; `null` without thinking, or without calls that would bring it back. */
+/** The state to keep for an answer to `request`; `null` without thinking, or without calls whose results return it. */
 export function toReasoningState(request: MessagesRequest, answer: readonly AnswerBlock[]): string | null {
   if (!answer.some(isToolUse) || !answer.some(isThinkingBlock)) return null;
   const isBlank = textOf(answer).trim() === '';
@@ -45,7 +45,7 @@ export function toReasoningState(request: MessagesRequest, answer: readonly Answ
 /**
  * Adds the stored thinking to the answers of a request.
  * @param states by the first call id of each answer
- * @returns the call ids of the answers that got theirs back
+ * @returns the call ids of the answers whose thinking was restored
  */
 export function restoreReasoning(
   { body, toolSteps, readsReasoning }: TranslatedRequest,
@@ -68,7 +68,7 @@ export function restoreReasoning(
       restored.push(firstCallId);
     }
   }
-  // With a budget, upstream insists on the thinking of the answer whose results it gets.
+  // With a thinking budget, the upstream requires the thinking of the answer whose results it gets.
   if (body.thinking?.type === 'enabled' && lacksReasoning(body)) delete body.thinking;
   return restored;
 }
@@ -129,7 +129,7 @@ function withoutMarkers(key: string, value: unknown): unknown {
   return key === 'cache_control' ? undefined : value;
 }
 
-/** A digest of what the client returns of an answer. */
+/** A digest of the parts of an answer that the client returns. */
 function digestOf(answer: readonly (AnswerBlock | AssistantBlock)[]): string {
   const text = textOf(answer);
   const calls = answer.filter(isToolUse).map(({ id, name, input }) => [id, name, input]);
@@ -150,7 +150,7 @@ function isThinkingBlock(block: { readonly type: string }): block is ThinkingBlo
   return block.type === 'thinking' || block.type === 'redacted_thinking';
 }
 
-/** `null` for a state that is absent, was refused, or is not one of this version. */
+/** `null` for a state that is absent, was refused, or has another version. */
 function parseState(text: string | undefined): ReasoningState | null {
   if (text === undefined) return null;
   try {

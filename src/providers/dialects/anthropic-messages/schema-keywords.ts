@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
 
 /**
- * What constrained decoding understands
+ * The formats and keywords that constrained decoding supports
  * (https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations). Objects are
  * always closed.
  */
@@ -25,15 +25,15 @@ const SCHEMA_LISTS: ReadonlyMap<string, string> = new Map([
   ['oneOf', 'anyOf'],
   ['allOf', 'allOf'],
 ]);
-/** They tell the model nothing. */
+/** Keywords that tell the model nothing. */
 const DROPPED: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'additionalProperties']);
-/** What a schema with `$ref` keeps. */
+/** The keywords that a schema with `$ref` keeps. */
 const BESIDE_REFERENCE: ReadonlySet<string> = new Set(['$ref', '$defs', 'definitions']);
 const MAX_DEPTH = 64;
 
 /**
- * A schema for constrained decoding. Keywords that it cannot enforce (lengths, ranges, patterns) go into the
- * descriptions, where the model reads them.
+ * A schema for constrained decoding. Keywords that the decoding cannot enforce (lengths, ranges, patterns) are added to
+ * the descriptions, which the model reads.
  * @throws ProviderError `validation_failed` for an object with free property names, which would always come out empty
  */
 export function toSupportedSchema(schema: JsonObject, path: string, depth = 0): JsonObject {

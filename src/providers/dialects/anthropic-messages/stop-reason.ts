@@ -18,8 +18,8 @@ export function toFinishReason(stopReason: unknown): FinishReason {
 }
 
 /**
- * The reason of a refusal, safe for clients; `null` when none is given. A classifier gives it, so it is no output: the
- * vendor bills only what the model wrote before
+ * The explanation of a refusal, safe for clients; `null` when none is given. A classifier writes it, so it is not
+ * output: the vendor bills only what the model wrote before
  * (https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback).
  */
 export function refusalOf(details: unknown): string | null {

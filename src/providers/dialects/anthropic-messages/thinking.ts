@@ -2,7 +2,7 @@ import type { ModelFeatures } from '../../contract/provider-call';
 import { unsupported } from '../../kit/unsupported';
 import type { Effort, Thinking } from './messages-format';
 
-/** The least and the usual budgets of models without adaptive thinking, in tokens. */
+/** The minimum and the default budget of models without adaptive thinking, in tokens. */
 const LEAST_BUDGET = 1_024;
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: LEAST_BUDGET,
@@ -26,7 +26,7 @@ export interface Reasoning {
   readonly effort?: Effort;
 }
 
-/** What decides about the reasoning of one request. */
+/** The parts of a request that decide about its reasoning. */
 export interface ReasoningRequest {
   readonly effort: unknown;
   /** The request forces a tool call. */
@@ -35,9 +35,9 @@ export interface ReasoningRequest {
 }
 
 /**
- * Maps `reasoning_effort` to what the model takes (catalogue feature `thinking`); see
- * https://platform.claude.com/docs/en/build-with-claude/thinking. Newer models return no text of their thinking unless
- * asked for a summary. A forced tool call rules thinking out
+ * Maps `reasoning_effort` to the parameters of the model (catalogue feature `thinking`); see
+ * https://platform.claude.com/docs/en/build-with-claude/thinking. Newer models return no thinking text unless a summary
+ * is requested. A forced tool call excludes thinking
  * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools), whatever the effort.
  * @throws ProviderError `validation_failed` for an effort that the model does not have
  */
@@ -54,7 +54,7 @@ export function toReasoning({ effort, forced, maxTokens }: ReasoningRequest, fea
   return wanted === null ? { thinking } : { thinking, effort: EFFORTS.get(wanted) };
 }
 
-/** Whether the model reasons in this request, so that sampling parameters are refused and earlier reasoning is read. */
+/** Whether the model reasons in this request; it then refuses sampling parameters and reads earlier reasoning. */
 export function isThinking({ thinking }: Reasoning): boolean {
   return thinking !== undefined && thinking.type !== 'disabled';
 }
@@ -72,7 +72,7 @@ function checkEffort(effort: string | null, { reasoning, thinking }: ModelFeatur
   throw unsupported('reasoning_effort', `This model accepts as reasoning_effort: ${list}.`);
 }
 
-/** Half of the limit at most, so that an answer has room. */
+/** At most half of the limit, to leave room for the answer. */
 function toBudget(effort: string, maxTokens: number): Thinking {
   const budget = Math.max(LEAST_BUDGET, Math.min(BUDGETS[effort] ?? LEAST_BUDGET, Math.floor(maxTokens / 2)));
   if (budget < maxTokens) return { type: 'enabled', budget_tokens: budget };

@@ -13,7 +13,7 @@ interface Part {
   readonly path: string;
 }
 
-/** The `cache_control` of a message, a part or a tool, which clients of this vendor send beside the known fields. */
+/** The `cache_control` of a message, part or tool: this vendor's clients send it beside the standard fields. */
 export function cacheControlOf(value: JsonObject): { cache_control?: CacheControl } {
   const { cache_control: control } = value;
   return isJsonObject(control) && control['type'] === 'ephemeral'
@@ -22,7 +22,7 @@ export function cacheControlOf(value: JsonObject): { cache_control?: CacheContro
 }
 
 /**
- * Text as blocks. Upstream refuses text that is empty or white space, which says nothing, so it is left out.
+ * Text as blocks. Empty or white-space text is left out: it says nothing, and the upstream refuses it.
  * @throws ProviderError `validation_failed` for parts other than text and refusals
  */
 export function toTextBlocks(content: unknown, path: string): TextBlock[] {
@@ -100,7 +100,7 @@ function toDocumentBlock(part: JsonObject, path: string): DocumentBlock {
   };
 }
 
-/** `citations: { enabled }` beside `file`, in the words of this vendor; the standard format has none. */
+/** Reads `citations: { enabled }` beside `file`, this vendor's notation; the standard format has none. */
 function asksForCitations(citations: unknown, path: string): boolean {
   if (citations == null) return false;
   const { enabled } = isJsonObject(citations) ? citations : {};

@@ -12,12 +12,12 @@ import { cacheControlOf } from './to-content';
 import { toConversation, type ToolStep } from './to-messages';
 import { isForced, toTools, withCalledTools } from './tools';
 
-/** Upstream requires a limit; for models whose limit the catalogue does not state. */
+/** For models whose limit the catalogue does not state, since the upstream requires a limit. */
 const DEFAULT_MAX_TOKENS = 8_192;
 
 /**
- * Fields without an equivalent that change what the answer means or, where they are the upstream's own, what it costs.
- * All others that are not translated below cannot, or are unknown, and are dropped.
+ * Fields without an equivalent that change the meaning of the answer or, for the upstream's own fields, its cost. All
+ * other fields that are not translated below do neither, or are unknown, and are dropped.
  */
 const REFUSED = [
   'logprobs',
@@ -36,8 +36,8 @@ const REFUSED = [
 ];
 
 /**
- * Fields that other upstreams have, and that are left out here since the answer means the same: deployments which the
- * request requires to have them are elsewhere.
+ * Fields that other upstreams support and that are dropped here, because the answer still means the same. If a request
+ * requires them, routing chooses other deployments.
  */
 export const DROPPED: readonly string[] = ['seed', 'prediction'];
 
@@ -59,7 +59,7 @@ export function toMessagesRequest(request: ChatRequest, traits: Traits): Transla
   const { features, upstreamModel, maxOutputTokens } = traits;
   checkFields(request, traits);
   const { system, messages, toolSteps } = toConversation(request.messages, features);
-  // Behind the caller's own blocks, whose cache it does not change.
+  // After the caller's own blocks, so that their cache stays valid.
   if (wantsJsonObject(request)) system.push(JSON_INSTRUCTION);
   const tools = withCalledTools(toTools(request, features), messages);
   const maxTokens = outputLimit(request, maxOutputTokens);
@@ -100,7 +100,7 @@ function checkFields(request: ChatRequest, { features, quirks }: Traits): void {
   if (features.json_object === false) {
     throw unsupported('response_format', 'This model does not support response_format json_object.');
   }
-  // The object could begin in that message, and the answer would be only its rest.
+  // The object could begin in that message, and the answer would then be only the rest of the object.
   if (request.messages.at(-1)?.role === 'assistant') {
     throw unsupported(
       'response_format',
@@ -109,7 +109,7 @@ function checkFields(request: ChatRequest, { features, quirks }: Traits): void {
   }
 }
 
-/** If both limits are present, the smaller applies; more than the model can write means as much as it can. */
+/** If both limits are present, the smaller applies. A limit above the model's own is reduced to the model's. */
 function outputLimit({ max_tokens: older, max_completion_tokens: newer }: ChatRequest, most?: number): number {
   const wanted = Math.min(older ?? Infinity, newer ?? Infinity);
   return Math.min(wanted, most ?? (wanted === Infinity ? DEFAULT_MAX_TOKENS : Infinity));
@@ -150,7 +150,7 @@ function toStopSequences(stop: unknown): Pick<MessagesRequest, 'stop_sequences'>
   return { stop_sequences: given };
 }
 
-/** The client's id of the end user, hashed: it must not carry personal data. */
+/** The hash of the client's id for the end user, because the field must not carry personal data. */
 function toMetadata({ safety_identifier: identifier, user }: ChatRequest): Pick<MessagesRequest, 'metadata'> {
   const id = identifier ?? user;
   if (typeof id !== 'string' || id === '') return {};
@@ -158,8 +158,8 @@ function toMetadata({ safety_identifier: identifier, user }: ChatRequest): Pick<
 }
 
 /**
- * Dropped for models that refuse them, as many clients always send them, and beside reasoning, which rules them out.
- * The range of the temperature ends at 1, and it may not be combined with `top_p`.
+ * Dropped for models that refuse them, since many clients always send them, and whenever the model reasons, which
+ * excludes them. The temperature is at most 1, and must not be combined with `top_p`.
  * https://platform.claude.com/docs/en/api/versioning
  */
 function samplingOf(
@@ -175,7 +175,7 @@ function samplingOf(
   };
 }
 
-/** By default upstream may use capacity that the operator has bought. */
+/** By default the upstream may use priority capacity that the operator has bought. */
 function standardTierOnly(tier: unknown): boolean {
   return tier === 'default' || tier === 'standard_only';
 }

@@ -15,13 +15,13 @@ export interface Conversation {
   readonly toolSteps: ToolStep[];
 }
 
-/** Text that says nothing, but is neither empty nor white space, which upstream refuses. */
+/** Text that says nothing, but is neither empty nor white space, since the upstream refuses both. */
 const NO_QUESTION: TextBlock = { type: 'text', text: '.' };
 
 export interface ToolStep {
-  /** Place in `messages`. */
+  /** Index in `messages`. */
   readonly index: number;
-  /** The client's id of its first call. */
+  /** The client's id of the answer's first call. */
   readonly firstCallId: string;
 }
 
@@ -33,11 +33,11 @@ export function toConversation(messages: readonly ChatMessage[], features: Model
 }
 
 /**
- * The calls of the latest answer, whose results must follow at once, all in one message and before its other content.
+ * The calls of the latest answer. Their results must follow at once, all in one message and before its other content.
  */
 interface OpenCalls {
   readonly index: number;
-  /** Paths in the request, by the client's id. */
+  /** Paths of the calls in the request, by the client's id. */
   readonly waiting: Map<string, string>;
   results: number;
 }
@@ -89,7 +89,7 @@ class ConversationWriter implements Conversation {
     return this;
   }
 
-  /** Without a user the instructions are the request. */
+  /** Without a user message, the instructions become the request. */
   private askInstructions(): void {
     if (this.system.length === 0)
       throw unsupported('messages', 'This model needs at least one message that is not empty.');
@@ -97,7 +97,7 @@ class ConversationWriter implements Conversation {
   }
 
   /**
-   * The first message is the user's, but a client may start with a greeting of the assistant:
+   * The first message must be the user's, but a client may start with a greeting of the assistant:
    * https://github.com/lobehub/lobehub/issues/1601
    */
   private startWithUser(): void {
@@ -105,7 +105,7 @@ class ConversationWriter implements Conversation {
     for (const [at, step] of this.toolSteps.entries()) this.toolSteps[at] = { ...step, index: step.index + 1 };
   }
 
-  /** An answer at the end is one that the model is to continue. Upstream refuses white space at its end. */
+  /** A final answer is one that the model is to continue. The upstream refuses white space at its end. */
   private endWithAnswer(content: AssistantBlock[]): void {
     if (this.features.prefill === false) {
       throw unsupported(
@@ -118,8 +118,8 @@ class ConversationWriter implements Conversation {
   }
 
   /**
-   * Leading instructions are the system prompt. Later ones are messages of their own where the model takes them: after
-   * a user message, and not before another one. Elsewhere they are a marked part of the user's turn.
+   * Leading instructions become the system prompt. Later ones become separate messages if the model accepts them: after
+   * a user message, and not before another one. Otherwise they become a marked part of the user's message.
    * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
    */
   private addInstructions(blocks: TextBlock[], at: number): void {
@@ -136,7 +136,7 @@ class ConversationWriter implements Conversation {
     }
   }
 
-  /** Whether all calls have results, and the next message that is not an instruction is an answer, or there is none. */
+  /** Whether all calls have results, and the next message other than instructions is an answer or does not exist. */
   private isAnswered(at: number): boolean {
     if (this.openCalls !== null && this.openCalls.waiting.size > 0) return false;
     const next = this.source.slice(at + 1).find(({ role }) => role !== 'system' && role !== 'developer');
@@ -246,7 +246,7 @@ function cacheControlOfBlock({ cache_control }: TextBlock): Pick<TextBlock, 'cac
   return cache_control === undefined ? {} : { cache_control };
 }
 
-/** A marker of a whole message counts for its last block. */
+/** A cache marker on a whole message applies to its last block. */
 function withCacheControl<Block extends object>(blocks: Block[], message: ChatMessage): Block[] {
   const control = cacheControlOf(message);
   const last = blocks.at(-1);

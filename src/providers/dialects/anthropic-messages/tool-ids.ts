@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 
-/** Upstream refuses all other ids. */
+/** The upstream refuses all other ids. */
 const ACCEPTED = /^[a-zA-Z0-9_-]+$/;
 
 /**
- * The upstream's ids of the tool calls of one conversation. They have fewer characters than those of other vendors, and
- * must be unique, while some clients number the calls of each answer from zero. The same conversation always has the
+ * The upstream's ids of the tool calls of one conversation. They allow fewer characters than other vendors' ids and
+ * must be unique, while some clients number the calls of each answer from zero. The same conversation always gets the
  * same ids.
  */
 export class ToolIds {
-  /** By the client's id, of the latest call that has it. */
+  /** By the client's id: the upstream's id of the latest call with that id. */
   private readonly latest = new Map<string, string>();
   private readonly taken = new Set<string>();
 
-  /** The id of a call, in the order of the conversation. */
+  /** Assigns the id of a call. Must be called in the order of the conversation. */
   assignId(clientId: string): string {
     const base = ACCEPTED.test(clientId) ? clientId : escape(clientId);
     let id = base;

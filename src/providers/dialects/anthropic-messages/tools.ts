@@ -36,9 +36,9 @@ export function toTools(
 }
 
 /**
- * Upstream refuses a conversation with tool calls if the request has no tools
- * (https://github.com/anthropics/anthropic-sdk-python/issues/494), as clients leave them out to end a tool loop. The
- * tools that were called are then declared, and must not be called again.
+ * The upstream refuses a conversation with tool calls if the request has no tools
+ * (https://github.com/anthropics/anthropic-sdk-python/issues/494), but clients omit the tools to end a tool loop. The
+ * called tools are then declared, and the model must not call them again.
  */
 export function withCalledTools(fields: ToolFields, messages: readonly UpstreamMessage[]): ToolFields {
   if (fields.tools !== undefined) return fields;

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../kit/json';
 import { toCount, toTotal } from '../../kit/usage';
 
 /**
- * Converts `usage`, whose input tokens exclude the cache, while its output tokens include thinking
+ * Converts `usage`. Its input tokens exclude the cache, and its output tokens include thinking
  * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching#tracking-cache-performance).
  * @returns `null` when a total is absent or implausible, so that the caller estimates
  */
@@ -24,15 +24,13 @@ export function toMessagesUsage(usage: unknown): UsageVector | null {
   };
 }
 
-/**
- * Usage of a stream so far. Its counts are cumulative: later ones replace earlier ones, and `null` says nothing new.
- */
+/** The usage of a stream so far. Counts are cumulative: later ones replace earlier ones, and `null` is ignored. */
 export function mergeUsage(earlier: JsonObject, later: unknown): JsonObject {
   if (!isJsonObject(later)) return earlier;
   return { ...earlier, ...Object.fromEntries(Object.entries(later).filter(([, value]) => value != null)) };
 }
 
-/** What the breakdown by lifetime leaves out was written for five minutes, the default. */
+/** Cache writes that the breakdown by lifetime does not include have the default lifetime of five minutes. */
 function cacheWrites(usage: JsonObject): Pick<UsageVector, 'inputCacheWrite5m' | 'inputCacheWrite1h'> {
   const { cache_creation: breakdown } = usage;
   const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = isJsonObject(breakdown)

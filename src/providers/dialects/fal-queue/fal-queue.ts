@@ -19,13 +19,13 @@ import {
 } from '../../kit/mapped-queue';
 import { falFailureOf, reportedFailure } from './fal-failure';
 
-/** The queue has a second name (https://fal.ai/docs/api-reference/inference-api/openapi/queue.json). */
+/** The queue has two host names (https://fal.ai/docs/api-reference/inference-api/openapi/queue.json). */
 const OWN_HOSTS: ReadonlySet<string> = new Set(['queue.fal.run', 'queue.falrun.com']);
 
 export class FalQueue implements MappedQueue {
   constructor(private readonly http: UpstreamHttp) {}
 
-  /** Once: fal has no idempotency key. Its URLs cannot be derived, since they lack the end of the path. */
+  /** Sent once, since fal has no idempotency key. The URLs cannot be derived, since they lack the end of the path. */
   async submit(input: JsonObject, call: ProviderCall): Promise<QueuedRequest> {
     const { upstreamModel, callbackUrl } = call;
     const path = upstreamModel.split('/').map(encodeURIComponent).join('/');
@@ -46,10 +46,10 @@ export class FalQueue implements MappedQueue {
         return { state: 'queued' };
       case 'COMPLETED':
       case 'OK':
-        // A request that was removed from the queue is `OK`, with an error.
+        // The status of a request that was removed from the queue is `OK`, with an error.
         return this.read(urls['response'], status, call);
       default:
-        // An unknown state is not an end.
+        // An unknown state does not end the request.
         return { state: 'running' };
     }
   }
@@ -78,7 +78,7 @@ export class FalQueue implements MappedQueue {
     } catch (error) {
       if (!(error instanceof ProviderError) || call.signal.aborted) throw error;
       if (reported === null && isEarly(error)) return { state: 'running' };
-      // The result is the failure, in more detail than the status.
+      // The refused result describes the failure in more detail than the status.
       const failure = falFailureOf(error, reported !== null);
       if (failure !== null) return failure;
       if (reported !== null) return reported;
@@ -86,7 +86,9 @@ export class FalQueue implements MappedQueue {
     }
   }
 
-  /** Paths are requested from the configured host, so that the key never goes elsewhere. */
+  /**
+   * The target at the configured host: only the path of the reported URL is used, so that the key never goes elsewhere.
+   */
   private targetOf(reportedUrl = ''): string {
     const own = this.http.endpointAt(reportedUrl);
     if (own !== null) return own;
@@ -96,12 +98,18 @@ export class FalQueue implements MappedQueue {
   }
 }
 
-/** Models of Stable Diffusion and FLUX return black images (https://fal.ai/models/fal-ai/flux/dev/api). */
+/**
+ * Stable Diffusion and FLUX models return black images for withheld content
+ * (https://fal.ai/models/fal-ai/flux/dev/api).
+ */
 function isWithheld({ has_nsfw_concepts: flags }: JsonObject): boolean {
   return Array.isArray(flags) && flags.length > 0 && flags.every((flag) => flag === true);
 }
 
-/** 400 "Request is still in progress": the status was ahead of the result (https://github.com/vercel/ai). */
+/**
+ * 400 "Request is still in progress": the status changed before the result was available
+ * (https://github.com/vercel/ai).
+ */
 function isEarly({ options }: ProviderError): boolean {
   return options.upstream?.code === STILL_IN_PROGRESS;
 }

@@ -1,5 +1,5 @@
 /**
- * Signatures of fal's reports (https://docs.fal.ai/model-endpoints/webhooks): ED25519 over the ids of request and user,
+ * Signatures of fal's reports (https://docs.fal.ai/model-endpoints/webhooks): ED25519 over the request id, the user id,
  * the time, and the SHA-256 of the body.
  */
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
@@ -8,7 +8,7 @@ import type { ReportCall, SignedReport } from '../../contract/media-job';
 import { isJsonObject, parseJsonObject } from '../../kit/json';
 import { isRecent, SigningKeys } from '../../kit/signing-keys';
 
-/** Formerly at `rest.alpha.fal.ai`. Not at the host of the queue, and read without the credential. */
+/** Formerly at `rest.alpha.fal.ai`. Not the host of the queue, and read without the credential. */
 const KEYS_URL = 'https://rest.fal.ai/.well-known/jwks.json';
 const SIGNATURE = /^[\da-f]{128}$/i;
 
@@ -41,7 +41,7 @@ async function fetchKeys({ fetchPublic }: ReportCall): Promise<KeyObject[]> {
   return keys;
 }
 
-/** Empty for a key of another kind. */
+/** Empty for other types of keys. */
 function keyOf(listed: unknown): KeyObject[] {
   if (!isJsonObject(listed) || listed['crv'] !== 'Ed25519' || typeof listed['x'] !== 'string') return [];
   try {

@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject } from '../../kit/json';
 import { TextPositions } from './text-positions';
 
 /**
- * Sources of an answer as `url_citation` annotations: passages that are supported by search results, and passages that
- * recite a page. The upstream counts bytes of UTF-8, the annotations count characters.
+ * The sources of an answer as `url_citation` annotations: for passages that search results support, and for passages
+ * that recite a page. The upstream counts UTF-8 bytes, the annotations count characters.
  */
 export function toAnnotations(candidate: JsonObject, text: string): readonly UrlCitation[] {
   const { groundingMetadata: grounding, citationMetadata: recited } = candidate;
@@ -18,7 +18,7 @@ function annotationsOf(grounding: unknown, recited: unknown, positions: TextPosi
     if (typeof uri !== 'string') return [];
     const start = typeof startIndex === 'number' ? positions.at(startIndex) : 0;
     const end = typeof endIndex === 'number' ? positions.at(endIndex) : positions.length;
-    // Without a known passage, a source of the whole answer.
+    // If the passage is unknown, the source applies to the whole answer.
     const span = start === null || end === null ? { start: 0, end: 0 } : { start, end };
     const citation = {
       start_index: span.start,
@@ -42,7 +42,7 @@ function annotationsOf(grounding: unknown, recited: unknown, positions: TextPosi
 export class StreamedSources {
   private readonly positions = new TextPositions();
   private grounding: unknown;
-  /** By their JSON: pieces may repeat the citations of earlier ones. */
+  /** By their JSON, since pieces may repeat citations of earlier pieces. */
   private readonly citations = new Map<string, JsonObject>();
 
   /** @param candidate of one piece */
@@ -52,7 +52,7 @@ export class StreamedSources {
     for (const citation of citationsIn(recited)) this.citations.set(JSON.stringify(citation), citation);
   }
 
-  /** At the end of the answer. */
+  /** Call this at the end of the answer. */
   toAnnotations(): readonly UrlCitation[] {
     return annotationsOf(this.grounding, { citationSources: [...this.citations.values()] }, this.positions);
   }

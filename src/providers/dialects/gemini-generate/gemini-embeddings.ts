@@ -24,10 +24,10 @@ import { toUsage } from './usage';
 
 /** "At most 100 requests can be in one batch": https://github.com/vercel/ai/pull/16575 */
 const BATCH: EmbeddingBatch = { inputs: 100 };
-/** Longer than the longest vectors with all their digits. */
+/** More than the longest vectors take with all their digits. */
 const MAX_BYTES_PER_VECTOR = 256 * 1024;
 const MAX_BYTES_BESIDE = 64 * 1024;
-/** Vectors whose length differs less from 1 are left as they are. */
+/** Vectors whose length differs from 1 by less than this stay unchanged. */
 const UNIT_TOLERANCE = 0.001;
 
 export class GeminiEmbeddings implements EmbeddingsProvider {
@@ -75,7 +75,7 @@ function textsOf(request: EmbeddingRequest, { features, quirks }: DeploymentTrai
   return inputs;
 }
 
-/** One vector per input, in their order, all of one length. */
+/** One vector per input, in the order of the inputs, all of one length. */
 class EmbeddingsReply implements ReplyReceiver {
   private readonly vectors: Vector[] = [];
   private readonly splitter = new DataSplitter((item) => this.vectors.push(toVector(item)), 'embeddings');
@@ -118,8 +118,8 @@ function toVector(item: Buffer): Vector {
 }
 
 /**
- * Clients of this format compare vectors by their dot product, but older models shorten them without restoring their
- * length: https://ai.google.dev/gemini-api/docs/embeddings
+ * Clients of this format compare vectors by their dot product, but older models shorten vectors without normalizing
+ * them: https://ai.google.dev/gemini-api/docs/embeddings
  */
 function toUnitLength(vector: readonly number[]): Vector {
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));

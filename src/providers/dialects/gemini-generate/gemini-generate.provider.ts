@@ -51,7 +51,7 @@ async function toBody(request: ChatRequest, call: ProviderCall): Promise<string>
   return JSON.stringify(toGenerateRequest(request, call, signatures));
 }
 
-/** The upstream cannot be limited to one call at a time, so further calls of an answer are left out instead. */
+/** The upstream cannot be limited to one call at a time, so further calls of an answer are dropped. */
 function readerFor({ parallel_tool_calls: parallel }: ChatRequest): ResponseReader {
   return new ResponseReader(parallel !== false);
 }

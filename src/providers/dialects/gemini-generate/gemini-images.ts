@@ -14,7 +14,7 @@ import { isWithheld, toEnumValue } from './response-reader';
 import { toUsage } from './usage';
 
 const RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9', '1:4', '4:1', '1:8', '8:1'];
-/** The names of resolutions, by the most pixels that an image of them has. */
+/** Names of resolutions, by the maximum number of pixels. */
 const RESOLUTIONS: readonly (readonly [maxPixels: number, name: string])[] = [
   [500_000, '512'],
   [2_000_000, '1K'],
@@ -79,7 +79,7 @@ export function fromImageReply(body: Buffer): ImageResult {
   return { images: [image], usage: usage === null ? null : { ...withImageTokens(usage), images: 1 } };
 }
 
-/** Without details by modality all output counts as text, which costs a tenth; but an image has been made. */
+/** Without details by modality, all output would count as text, which costs a tenth, although an image was made. */
 function withImageTokens(usage: UsageVector): UsageVector {
   return usage.outputImage > 0 ? usage : { ...usage, outputText: 0, outputImage: usage.outputText };
 }

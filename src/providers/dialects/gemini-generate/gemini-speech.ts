@@ -1,5 +1,5 @@
 /**
- * Speech by Gemini models: `POST …:streamGenerateContent`, which answers with samples in events
+ * Speech by Gemini models: `POST …:streamGenerateContent`, which returns samples in events
  * (https://ai.google.dev/gemini-api/docs/speech-generation).
  */
 import type { ProviderCall } from '../../contract/provider-call';

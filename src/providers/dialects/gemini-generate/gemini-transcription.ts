@@ -1,7 +1,6 @@
 /**
  * Transcription by Gemini models: `POST …:generateContent` with the recording in the request
- * (https://ai.google.dev/gemini-api/docs/audio). The times that a model writes about a recording are guesses, so that
- * there are no timestamps.
+ * (https://ai.google.dev/gemini-api/docs/audio). No timestamps, because models only guess the times in a recording.
  */
 import type { ProviderCall } from '../../contract/provider-call';
 import type { Transcript, TranscriptionProvider, TranscriptionRequest } from '../../contract/transcription';
@@ -13,7 +12,7 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 import { ModelEndpoints } from './model-endpoints';
 import { parseResponse, ResponseReader } from './response-reader';
 
-/** Its names of the documented types. */
+/** The upstream's names of the documented types. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['audio/wav', 'audio/wav'],
   ['audio/mpeg', 'audio/mp3'],
@@ -22,8 +21,8 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['audio/flac', 'audio/flac'],
 ]);
 /**
- * A request has at most 100 MB since January 2026 (https://ai.google.dev/gemini-api/docs/changelog), in which base64
- * takes four bytes for three.
+ * Since January 2026 a request may have 100 MB (https://ai.google.dev/gemini-api/docs/changelog). Base64 takes four
+ * bytes for three.
  */
 const MAX_AUDIO_BYTES = 70_000_000;
 const TASK =
@@ -58,7 +57,7 @@ export function toTranscriptionBody(request: TranscriptionRequest): JsonObject {
     systemInstruction: { parts: [{ text: [TASK, ...hints].join('\n') }] },
     contents: [{ role: 'user', parts: [{ inlineData: { mimeType, data: audio.toString('base64') } }] }],
     generationConfig: {
-      // Thoughts about a recording are billed and change nothing.
+      // Thinking about a recording is billed and does not improve the transcript.
       thinkingConfig: { thinkingLevel: 'MINIMAL' },
       ...(temperature !== null && { temperature }),
     },

@@ -53,7 +53,9 @@ export function fromGenerateReply(reply: Buffer, reader: ResponseReader, call: P
   };
 }
 
-/** The signature goes where Google's own OpenAI-compatible API puts it, so that clients which keep it send it back. */
+/**
+ * The signature is placed as in Google's own OpenAI-compatible API, so that clients that keep it there send it back.
+ */
 function toToolCall({ id, name, arguments: text, signature }: CalledFunction): JsonObject {
   return {
     id,

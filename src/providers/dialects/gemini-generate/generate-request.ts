@@ -78,7 +78,7 @@ function checkFormat(request: ChatRequest, features: ModelFeatures): void {
   if (logprobs === true && features.logprobs !== true) throw unsupported('logprobs');
   if (Array.isArray(modalities) && modalities.some((modality) => modality !== 'text')) throw unsupported('modalities');
   if (verbosity != null && verbosity !== 'medium') throw unsupported('verbosity');
-  // Where the model refuses all sampling parameters, penalties are dropped with them.
+  // If the model refuses all sampling parameters, penalties are dropped with them.
   const penalty = PENALTIES.find((field) => request[field] != null && request[field] !== 0);
   if (penalty !== undefined && features.sampling !== false) throw unsupported(penalty);
   if (features.prefill === false && request.messages.at(-1)?.role === 'assistant') {
@@ -94,9 +94,9 @@ function toGenerationConfig(request: ChatRequest, traits: GenerateTraits): JsonO
   if (limit !== null) config['maxOutputTokens'] = limit;
   const stop = stopSequences(request['stop']);
   if (stop.length > 0) config['stopSequences'] = stop;
-  // 32 bits on the wire.
+  // The field has 32 bits.
   if (typeof seed === 'number') config['seed'] = seed | 0;
-  // Many clients always send them, so they are dropped where the model refuses them.
+  // Many clients always send sampling parameters, so they are dropped if the model refuses them.
   if (features.sampling !== false) addSampling(config, request);
   if (logprobs === true) {
     config['responseLogprobs'] = true;
@@ -108,7 +108,7 @@ function toGenerationConfig(request: ChatRequest, traits: GenerateTraits): JsonO
   return config;
 }
 
-/** The smallest of the client's limits and the model's own, beyond which the upstream refuses. */
+/** The smallest of the client's limits and the model's own limit, since the upstream refuses larger values. */
 function outputLimit(request: ChatRequest, { maxOutputTokens }: GenerateTraits): number | null {
   const { max_tokens: older, max_completion_tokens: newer } = request;
   if (older == null && newer == null) return null;

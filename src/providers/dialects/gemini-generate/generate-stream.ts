@@ -32,7 +32,7 @@ export function openGenerateStream(request: StreamRequest, reader: ResponseReade
   });
 }
 
-/** Translates pieces of a response, each of which is a response of its own. */
+/** Translates pieces of a response; each piece has the shape of a whole response. */
 class GenerateTranslator implements EventTranslator<Events> {
   private readonly calls: SignedCall[] = [];
   private readonly sources = new StreamedSources();
@@ -80,7 +80,7 @@ class GenerateTranslator implements EventTranslator<Events> {
     if (finishReason === null) return;
     for (const annotation of this.sources.toAnnotations()) events.push({ type: 'annotation', annotation });
     state.finishReason = finishReason;
-    // Begun before the finish reason is passed on, since a client may send the results of its calls right after it.
+    // Starts before the finish reason is passed on, since a client may then send the results of its calls at once.
     this.stored = storeSignatures(this.calls, this.call.openVault);
     events.push({ type: 'finish', reason: finishReason });
   }
@@ -103,7 +103,7 @@ class GenerateTranslator implements EventTranslator<Events> {
     events.push({ type: 'tool_input', index, text: call.arguments });
   }
 
-  /** Every piece has running totals; only the last ones are passed on. */
+  /** Every piece has running totals; only the last totals are passed on. */
   private addUsage(events: ChatEvent[], { usage }: ReadResponse): void {
     const { state } = this;
     if (usage === null) return;

@@ -19,7 +19,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * An image, recording or document of a message. URLs go to the upstream as they are, which fetches them itself:
+ * An image, recording or document of a message. The upstream fetches URLs itself, so they are sent unchanged:
  * https://ai.google.dev/gemini-api/docs/file-input-methods
  * @throws ProviderError `validation_failed` with `param`
  */
@@ -42,7 +42,7 @@ function imagePart(url: unknown, path: string): JsonObject {
   return { fileData: { fileUri: url, ...(mimeType !== null && { mimeType }) } };
 }
 
-/** @param fallbackType of base64 that is not a data URL; `null`: it has to be one */
+/** @param fallbackType media type of base64 that is not a data URL; `null`: only data URLs are accepted */
 function inlinePart(data: unknown, fallbackType: string | null, path: string): JsonObject {
   if (typeof data !== 'string') throw unsupported(path);
   if (fallbackType !== null && !isDataUrl(data)) {

@@ -1,6 +1,6 @@
 import type { UpstreamHttp } from '../../kit/upstream-http';
 
-/** The request targets of one method, which has the model in its path. */
+/** Request targets of one method, whose path contains the model. */
 export class ModelEndpoints {
   private readonly byModel = new Map<string, string>();
 

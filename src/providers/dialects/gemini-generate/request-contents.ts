@@ -5,14 +5,14 @@ import { toMediaPart } from './media-part';
 
 export type Part = JsonObject;
 
-/** One turn of a conversation. */
+/** One message of a conversation. */
 export interface Content {
   readonly role: 'user' | 'model';
   readonly parts: Part[];
 }
 
 export interface Conversation {
-  /** Alternating turns; the first one is the user's. */
+  /** Alternating between user and model; the first one is the user's. */
   readonly contents: readonly Content[];
   /** Texts of all system and developer messages. */
   readonly instructions: readonly string[];
@@ -27,9 +27,11 @@ export interface ContentOptions {
   readonly signatures: ReadonlyMap<string, string>;
 }
 
-/** Accepted in place of a signature that is not known: https://ai.google.dev/gemini-api/docs/thought-signatures */
+/** Accepted in place of an unknown signature: https://ai.google.dev/gemini-api/docs/thought-signatures */
 const NO_SIGNATURE = 'skip_thought_signature_validator';
-/** A response with such keys is read as a schema and refused: https://github.com/vercel/ai/issues/14369 */
+/**
+ * The upstream reads a response with such keys as a schema and refuses it: https://github.com/vercel/ai/issues/14369
+ */
 const SCHEMA_REFERENCE = /"\$(?:ref|defs)"/;
 
 /**
@@ -53,7 +55,7 @@ interface PendingCall {
 class Turns {
   private readonly contents: Content[] = [];
   private readonly instructions: string[] = [];
-  /** Calls whose results follow, in order; empty when none are expected. */
+  /** Calls whose results are expected next, in order. */
   private pending: PendingCall[] = [];
   private pendingPath = '';
 
@@ -84,18 +86,18 @@ class Turns {
   end(): Conversation {
     this.flushResults();
     const { contents, instructions } = this;
-    // Without a user the instructions are the request.
+    // Without a user message, the instructions become the request.
     if (contents.length === 0) {
       if (instructions.length === 0)
         throw unsupported('messages', 'This model needs at least one message that is not empty.');
       return { contents: [{ role: 'user', parts: instructions.map((text) => ({ text })) }], instructions: [] };
     }
-    // The first turn is the user's, but a client may start with a greeting of the assistant.
+    // The first message must be the user's, but a client may start with a greeting of the assistant.
     if (contents[0]?.role === 'model') contents.unshift({ role: 'user', parts: [{ text: ' ' }] });
     return { contents, instructions };
   }
 
-  /** Turns must alternate, so consecutive messages of one side become one. */
+  /** Roles must alternate, so consecutive messages of one role are merged. */
   private push(role: Content['role'], parts: Part[]): void {
     if (parts.length === 0) return;
     const last = this.contents.at(-1);
@@ -142,7 +144,9 @@ class Turns {
     call.response = toResponse(textsOf(content, `${path}.content`).join(''));
   }
 
-  /** The results of all calls are one turn, in the order of the calls: some hosts match them by position. */
+  /**
+   * Writes the results of all calls as one message, in the order of the calls: some hosts match results by position.
+   */
   private flushResults(): void {
     if (this.pending.length === 0) return;
     const parts = this.pending.map(({ id, name, response }, index) => {
@@ -170,7 +174,7 @@ function readCall(call: unknown, path: string): { id: string; name: string; args
   return { id, name: called['name'], args };
 }
 
-/** A response is always an object; text that is none goes into the field that the documentation suggests. */
+/** A response is always an object; other text goes into the field that the documentation suggests. */
 function toResponse(text: string): JsonObject {
   const object = SCHEMA_REFERENCE.test(text) ? null : parseJsonObject(text);
   return object ?? { output: text };
@@ -186,7 +190,7 @@ function userParts(content: unknown, path: string): Part[] {
   });
 }
 
-/** The texts of a string or of parts that are text, without empty ones, which the upstream refuses. */
+/** The texts of a string or of text parts, without empty texts, which the upstream refuses. */
 function textsOf(content: unknown, path: string): string[] {
   if (content == null || content === '') return [];
   if (typeof content === 'string') return [content];

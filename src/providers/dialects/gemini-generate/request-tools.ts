@@ -47,7 +47,7 @@ function hasParameters(parameters: unknown): parameters is JsonObject {
 }
 
 /**
- * `VALIDATED` is `AUTO` with arguments that match their schema, and `ANY` always matches it:
+ * `VALIDATED` is `AUTO` with arguments that match their schema; with `ANY` they always match:
  * https://ai.google.dev/gemini-api/docs/function-calling
  * @returns `null` for the default
  */

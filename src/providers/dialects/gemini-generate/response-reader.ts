@@ -7,8 +7,8 @@ import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
 import { toUsage } from './usage';
 
 /**
- * https://ai.google.dev/api/generate-content#FinishReason; `FinishReason` of `@google/genai` 3.3.0 has those that only
- * one of the Gemini API and Vertex AI gives. A reason in no set counts as a natural end.
+ * https://ai.google.dev/api/generate-content#FinishReason; `FinishReason` of `@google/genai` 3.3.0 also has the reasons
+ * that only the Gemini API or only Vertex AI returns. A reason in none of these sets counts as a natural end.
  */
 const LENGTH: ReadonlySet<unknown> = new Set(['MAX_TOKENS', 'CONTINUATION']);
 const WITHHELD: ReadonlySet<unknown> = new Set([
@@ -36,7 +36,7 @@ const FAILED: ReadonlySet<unknown> = new Set([
 const UNFINISHED = 'FINISH_REASON_UNSPECIFIED';
 const ENUM_VALUE = /^[A-Z_]{1,64}$/;
 
-/** A complete call of a function: the upstream does not split its arguments. */
+/** A complete function call: the upstream does not split its arguments. */
 export interface CalledFunction {
   readonly id: string;
   readonly name: string;
@@ -45,11 +45,11 @@ export interface CalledFunction {
   readonly signature: string | null;
 }
 
-/** A response, or one piece of it: both have the same shape. */
+/** A response or one piece of a streamed response, which have the same shape. */
 export interface ReadResponse {
   /** `null`: the response has no candidate. */
   readonly candidate: ReadCandidate | null;
-  /** `null`: none, or without the number of prompt tokens. */
+  /** `null`: the response has no usage, or no number of prompt tokens. */
   readonly usage: UsageVector | null;
 }
 
@@ -58,9 +58,9 @@ interface ReadCandidate {
   readonly text: string;
   readonly calls: readonly CalledFunction[];
   readonly logprobs: readonly TokenLogprob[];
-  /** `null`: the answer goes on. */
+  /** `null`: the answer continues. */
   readonly finishReason: FinishReason | null;
-  /** As received. */
+  /** The candidate as received. */
   readonly source: JsonObject;
 }
 
@@ -68,7 +68,7 @@ interface ReadCandidate {
 export class ResponseReader {
   private readonly ids = new Set<string>();
 
-  /** @param parallelCalls whether the client accepts several calls; further ones are left out otherwise */
+  /** @param parallelCalls whether the client accepts several calls; otherwise all but the first are dropped */
   constructor(private readonly parallelCalls: boolean) {}
 
   /** @throws ProviderError for an error in place of a response, a blocked prompt, or a failed generation */
@@ -115,7 +115,7 @@ export class ResponseReader {
     });
   }
 
-  /** Older models send no ids, and clients match results by id. */
+  /** Older models send no ids, but clients match results by id. */
   private uniqueId(given: unknown): string {
     const usable = typeof given === 'string' && given !== '' && !this.ids.has(given);
     const id = usable ? given : `call_${randomBytes(12).toString('hex')}`;
@@ -123,7 +123,7 @@ export class ResponseReader {
     return id;
   }
 
-  /** Calls end with `STOP`, often in a later piece than the calls themselves. */
+  /** The reason of an answer with calls is `STOP`, and often arrives in a later piece than the calls. */
   private toFinishReason(reason: unknown): FinishReason {
     if (LENGTH.has(reason)) return 'length';
     if (isWithheld(reason)) return 'content_filter';
@@ -131,7 +131,7 @@ export class ResponseReader {
   }
 }
 
-/** Whether the answer ended because of what was asked for or would have been in it. */
+/** Whether the answer ended because the content of the request or the answer was blocked. */
 export function isWithheld(finishReason: unknown): boolean {
   return WITHHELD.has(finishReason);
 }
@@ -180,7 +180,7 @@ function promptBlocked(reason: unknown): ProviderError {
   return contentFiltered({ upstream: { status: 200, code: code ?? undefined } }, code);
 }
 
-/** The model wrote something that is no answer; the next try usually succeeds. */
+/** The model wrote something that is not an answer; the next attempt usually succeeds. */
 function failedGeneration(reason: unknown): ProviderError {
   return new ProviderError('provider_error', 'The provider failed to generate a response.', {
     phase: 'first_token',
@@ -190,7 +190,7 @@ function failedGeneration(reason: unknown): ProviderError {
   });
 }
 
-/** A name that the vendor gives a reason; `null` for anything else, which is not shown. */
+/** A reason as the vendor names it; `null` for text that is not such a name, which is not shown. */
 export function toEnumValue(value: unknown): string | null {
   return typeof value === 'string' && ENUM_VALUE.test(value) ? value : null;
 }

@@ -1,22 +1,22 @@
 import { isJsonObject, type JsonObject } from '../../kit/json';
 
-/** References like these are resolved by the upstream. */
+/** References of this form are resolved by the upstream. */
 const DEFINITION = /^#\/\$defs\/[^/]+$/;
-/** With percent signs in ASCII escapes only. */
+/** A JSON pointer whose percent-encoding is ASCII only. */
 const POINTER = /^#\/(?:[^%]|%[0-7][\da-f])*$/i;
-/** What may stand beside one of them. */
+/** Keywords that may stand beside a reference. */
 const BESIDE_REFERENCE: ReadonlySet<string> = new Set(['description', 'default']);
-/** Values and characters that copies may add to the schemas of a request. */
+/** How many values and characters copies may add to the schemas of a request. */
 const MAX_COPIED = 50_000;
-/** What is nested deeper is sent unchanged. */
+/** Deeper schemas are sent unchanged. */
 const MAX_DEPTH = 256;
 
 /**
- * Writes references in schemas as the upstream takes them. It knows definitions under `$defs` only, and beside a
- * reference nothing but a description and a default (https://ai.google.dev/api/generate-content#GenerationConfig,
- * https://github.com/anomalyco/opencode/issues/12295). Generators of schemas also write `definitions`, pointers into
+ * Rewrites references in schemas to the form that the upstream accepts: only definitions under `$defs`, and beside a
+ * reference only a description and a default (https://ai.google.dev/api/generate-content#GenerationConfig,
+ * https://github.com/anomalyco/opencode/issues/12295). Schema generators also write `definitions`, pointers into
  * properties, and titles: such references are replaced by a copy of their target, unless they are recursive. One
- * instance serves the schemas of a request, whose copies share a limit: a schema that exceeds it is sent unchanged.
+ * instance serves all schemas of a request, whose copies share a limit; a schema that exceeds it is sent unchanged.
  */
 export class SchemaReferences {
   /** Values and characters copied so far. */
@@ -30,7 +30,7 @@ export class SchemaReferences {
     return this.copied > before && this.copied <= MAX_COPIED && isJsonObject(written) ? written : schema;
   }
 
-  /** @param within references that `value` is a part of */
+  /** @param within the references that `value` is nested in */
   private write(value: unknown, within: readonly string[], depth: number): unknown {
     if (depth > MAX_DEPTH || this.copied > MAX_COPIED) return value;
     if (within.length > 0) this.copied += typeof value === 'string' ? value.length : 1;
@@ -50,7 +50,7 @@ export class SchemaReferences {
     );
   }
 
-  /** A JSON pointer into the same schema. */
+  /** Resolves a JSON pointer into the same schema. */
   private find(reference: string): unknown {
     if (!POINTER.test(reference)) return undefined;
     const steps = decodeURIComponent(reference.slice(2)).split('/');

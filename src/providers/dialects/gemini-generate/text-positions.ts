@@ -1,14 +1,14 @@
-/** Beyond it, spans of an answer that keeps switching between scripts are unknown. 72 KiB. */
+/** The limit for text that keeps changing between scripts, 72 KiB; positions beyond it are unknown. */
 const MAX_RUNS = 3_072;
-/** Numbers in a run: its first byte, its first UTF-16 unit, and the bytes of each of its characters. */
+/** Numbers per run: its first byte, its first UTF-16 unit, and the bytes of each of its characters. */
 const RUN = 3;
 
 /**
- * Finds UTF-16 positions for UTF-8 offsets in a text without keeping it: only the runs of characters of the same width
- * are kept, one for all of an ASCII text.
+ * Finds UTF-16 positions for UTF-8 offsets in a text without keeping the text: only the runs of characters of the same
+ * width are kept. An ASCII text is a single run.
  */
 export class TextPositions {
-  /** Flat, since a run is three numbers. */
+  /** A flat list with three numbers per run. */
   private readonly runs: number[] = [];
   private bytes = 0;
   private units = 0;
@@ -31,7 +31,7 @@ export class TextPositions {
     return this;
   }
 
-  /** Within a character: its start; beyond the text: its end. `null`: unknown. */
+  /** An offset within a character gives its start, one beyond the text gives the end. `null`: unknown. */
   at(offset: number): number | null {
     if (offset >= this.bytes) return this.units;
     let low = 0;
@@ -44,7 +44,7 @@ export class TextPositions {
     const [firstByte = 0, firstUnit = 0, width = 0] = this.runs.slice(low * RUN, low * RUN + RUN);
     if (width === 0) return null;
     const characters = Math.floor(Math.max(offset - firstByte, 0) / width);
-    // Only characters of four bytes are two units.
+    // Only characters of four bytes have two UTF-16 units.
     return firstUnit + characters * (width === 4 ? 2 : 1);
   }
 

@@ -3,21 +3,21 @@ import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, parseJsonObject } from '../../kit/json';
 import type { CalledFunction } from './response-reader';
 
-/** What of a call is kept until the end of its answer. */
+/** The parts of a call that are kept until the end of its answer. */
 export type SignedCall = Pick<CalledFunction, 'id' | 'signature'>;
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
 /**
- * The signatures of the tool calls in a conversation, by tool call id: what the client sent back as
- * `extra_content.google.thought_signature`, else what the vault has kept.
+ * The signatures of the tool calls in a conversation, by tool call id: from the client, which returns them as
+ * `extra_content.google.thought_signature`, or else from the vault.
  */
 export async function loadSignatures(
   messages: readonly ChatMessage[],
   openVault: ProviderCall['openVault'],
 ): Promise<ReadonlyMap<string, string>> {
   const sent = new Map<string, string>();
-  /** First calls of messages without any signature: the vault knows an answer by its first call. */
+  /** First calls of messages without any signature: the vault identifies an answer by its first call. */
   const unsigned: string[] = [];
   for (const { role, tool_calls: calls } of messages) {
     if (role === 'assistant' && Array.isArray(calls)) readSent(calls, sent, unsigned);

@@ -3,9 +3,10 @@ import { isJsonObject, type JsonObject } from '../../kit/json';
 import { toCount, toTotal } from '../../kit/usage';
 
 /**
- * Converts `usageMetadata` into disjoint classes: the prompt includes cached tokens but not the results of tools, and
- * candidates exclude thoughts (https://ai.google.dev/api/generate-content#UsageMetadata). Video and documents are text.
- * @returns `null` without a plausible number of prompt tokens, as in pieces that only state the kind of traffic
+ * Converts `usageMetadata` into disjoint classes. The prompt includes cached tokens but not tool results, and
+ * candidates exclude thoughts (https://ai.google.dev/api/generate-content#UsageMetadata). Video and documents count as
+ * text.
+ * @returns `null` without a plausible number of prompt tokens, as in pieces that state only the traffic type
  */
 export function toUsage(metadata: unknown): UsageVector | null {
   if (!isJsonObject(metadata)) return null;

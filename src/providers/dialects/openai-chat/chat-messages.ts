@@ -4,7 +4,7 @@ import type { Quirks } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { toReasoningDetails } from './reasoning-details';
 
-/** The fields of messages without which no conversation with tools can be had. */
+/** The message fields that every conversation with tools requires. */
 export const ESSENTIAL_MESSAGE_FIELDS: readonly string[] = ['role', 'content', 'tool_calls', 'tool_call_id'];
 
 /** The conversation in the upstream's format. Messages that need no change are shared, not copied. */
@@ -14,7 +14,7 @@ export function toUpstreamMessages(messages: readonly ChatMessage[], quirks: Qui
     : messages;
 }
 
-/** Tools without what the upstream does not know, such as the `cache_control` of other vendors. */
+/** The tools without members that the upstream does not know, such as the `cache_control` of other vendors. */
 export function toUpstreamTools(tools: unknown, { acceptMessageFields, toolParameters }: Quirks): unknown {
   const known = acceptMessageFields === undefined ? tools : withoutUnknownMembers(tools);
   return toolParameters === 'required' && Array.isArray(known) ? known.map(withParameters) : known;
@@ -59,7 +59,7 @@ function toContent(message: ChatMessage, { acceptMessageFields, joinTextParts }:
   if (hasEmptyTextBesideToolCalls(message)) return null;
   const written = joinTextParts === true ? joinedText(content) : content;
   if (acceptMessageFields === undefined) return written;
-  // A refusal is not lost with the field that contains it.
+  // The refusal is kept even if the field that contains it is dropped.
   return written === null ? (refusal ?? null) : withoutUnknownMembers(written);
 }
 
@@ -81,16 +81,15 @@ function hasFieldsWithoutValue(message: ChatMessage): boolean {
 }
 
 /**
- * Clients send back an answer as they hold it, with null for what it lacks and an empty list of tool calls, which
- * upstreams refuse (https://github.com/openai/openai-node/pull/1341,
- * https://github.com/Gage-Technologies/mistral-go/pull/2).
+ * Clients send an answer back with null for missing fields and an empty list of tool calls, and upstreams refuse both
+ * (https://github.com/openai/openai-node/pull/1341, https://github.com/Gage-Technologies/mistral-go/pull/2).
  */
 function isWithoutValue(field: string, value: unknown): boolean {
   if (value === null) return field !== 'content';
   return field === 'tool_calls' && Array.isArray(value) && value.length === 0;
 }
 
-/** Parts, tool calls and tools have an `id`, a `type`, and the member that the type names. */
+/** Keeps only `id`, `type`, and the member that the type names, for parts, tool calls and tools. */
 function withoutUnknownMembers(list: unknown): unknown {
   if (!Array.isArray(list)) return list;
   return list.map((each: unknown): unknown => {
@@ -107,9 +106,7 @@ function withoutCacheMarker(value: unknown): unknown {
   return rest;
 }
 
-/**
- * The texts of a message without other parts as one, joined as vLLM does it; a message with other parts stays as it is.
- */
+/** The texts of a message that has only text parts, joined as vLLM joins them; other messages stay unchanged. */
 export function joinedText(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   const texts = content.map((part: unknown) => (isJsonObject(part) && part['type'] === 'text' ? part['text'] : null));
@@ -125,13 +122,13 @@ function withShortIds(calls: unknown): unknown {
   return calls.map((call: unknown) => (isJsonObject(call) ? { ...call, id: toShortId(call['id']) } : call));
 }
 
-/** The same id for the call and its result: a pure function, so that it also holds across requests. */
+/** Maps a call and its result to the same id. A pure function, so that the ids also match across requests. */
 function toShortId(id: unknown): unknown {
   if (typeof id !== 'string' || /^[A-Za-z0-9]{9}$/.test(id)) return id;
   return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }
 
-/** Clients write `''` where the format has null; some upstreams refuse empty text. */
+/** Clients write `''` where the format requires null; some upstreams refuse empty text. */
 function hasEmptyTextBesideToolCalls({ role, content, tool_calls: toolCalls }: ChatMessage): boolean {
   return role === 'assistant' && content === '' && Array.isArray(toolCalls) && toolCalls.length > 0;
 }

@@ -56,7 +56,7 @@ export function fromCompletion(document: JsonObject, call: ProviderCall): ChatCo
 }
 
 /**
- * `usage`, or where Groq (https://console.groq.com/docs/api-reference) and Moonshot
+ * `usage`, also where Groq (https://console.groq.com/docs/api-reference) and Moonshot
  * (https://github.com/earendil-works/pi/issues/2017) put it in streams.
  */
 export function usageOf({ usage, x_groq: groq, choices }: JsonObject): unknown {
@@ -66,7 +66,7 @@ export function usageOf({ usage, x_groq: groq, choices }: JsonObject): unknown {
   return isJsonObject(choice) ? choice['usage'] : undefined;
 }
 
-/** Sources that an upstream lists beside the choices: as pages, or as bare URLs; `null` without any. */
+/** Sources that an upstream lists beside the choices, as pages or bare URLs; `null` if there are none. */
 export function toAnnotations({ search_results: pages, citations }: JsonObject): readonly JsonObject[] | null {
   const sources = Array.isArray(pages) && pages.length > 0 ? pages : citations;
   if (!Array.isArray(sources)) return null;
@@ -74,7 +74,7 @@ export function toAnnotations({ search_results: pages, citations }: JsonObject):
   return annotations.length === 0 ? null : annotations;
 }
 
-/** The upstream cites by number in the text (`[1]`), so an annotation has no span of its own. */
+/** The upstream cites by number in the text (`[1]`), so an annotation has no span. */
 function toAnnotation(source: unknown): readonly JsonObject[] {
   const { url, title } = isJsonObject(source) ? source : { url: source, title: undefined };
   if (typeof url !== 'string') return [];
@@ -89,7 +89,7 @@ export function failedGeneration(): ProviderError {
   });
 }
 
-/** The log probabilities of a choice, whose text is that of `message`. */
+/** The log probabilities of a choice. `message` has the choice's text. */
 export function toLogprobs({ logprobs }: JsonObject, { content }: JsonObject, { logprobLists }: Quirks): unknown {
   return logprobLists === true ? fromLogprobLists(logprobs, content) : logprobs;
 }
@@ -130,14 +130,14 @@ function notACompletion(): ProviderError {
 export function normalizeTexts(message: JsonObject): void {
   const { content, reasoning: renamed, reasoning_content: named } = message;
   const reasoning = named ?? renamed ?? toReasoning(content);
-  // V8 takes long to delete even a field that is not there.
+  // V8 takes long even to delete a missing field.
   if (renamed !== undefined) delete message['reasoning'];
   if (typeof reasoning === 'string') message['reasoning_content'] = reasoning;
   else if (named !== undefined) delete message['reasoning_content'];
   if (content !== undefined) message['content'] = toText(content);
 }
 
-/** For a text that may begin with reasoning; `null` where upstreams keep it apart. */
+/** Splits reasoning from the beginning of a text; `null` for upstreams that keep them separate. */
 export function thinkTagsFor({ reasoningDetails, reasoningTag }: Quirks): ThinkTags | null {
   return reasoningDetails === true || reasoningTag !== undefined ? new ThinkTags(reasoningTag) : null;
 }
@@ -150,7 +150,7 @@ export function separateReasoning(message: JsonObject, tags: ThinkTags): void {
   addSplitText(message, tags.split(content));
 }
 
-/** Adds what the tags hold back, once the text has ended. */
+/** Adds the text that the tags held back, once the text has ended. */
 export function addHeldText(message: JsonObject, tags: ThinkTags): void {
   if (!tags.isOver) addSplitText(message, tags.end());
 }
@@ -161,7 +161,7 @@ function addSplitText(message: JsonObject, { reasoning, content }: SplitText): v
   if (reasoning !== '') message['reasoning_content'] = (typeof thought === 'string' ? thought : '') + reasoning;
 }
 
-/** Some upstreams send a list of parts where the format has a string. */
+/** Some upstreams send a list of parts where the format requires a string. */
 function toText(content: unknown): string | null {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return null;
@@ -215,8 +215,8 @@ export function isFailedFinish(reason: unknown): boolean {
 
 /**
  * The standard finish reason.
- * @param calledTools the response contains tool calls, for which several upstreams still report `stop`
- * @param trusted the upstream's `stop` is kept even then
+ * @param calledTools whether the response contains tool calls, for which several upstreams still report `stop`
+ * @param trusted whether the upstream's `stop` is kept even then
  */
 export function toFinishReason(reason: string, calledTools: boolean, trusted: boolean): FinishReason {
   const known = TRANSLATIONS.get(reason) ?? 'stop';

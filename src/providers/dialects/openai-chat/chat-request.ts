@@ -7,7 +7,7 @@ import { toLogprobsCount } from './logprobs';
 import { inStrictOrder, withOneSystemMessage } from './system-messages';
 import { toWordChoice } from './tool-choice';
 
-/** Set below, or not meant for an upstream. */
+/** Fields that are set below, or not meant for an upstream. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
   'model',
   'messages',
@@ -62,12 +62,15 @@ function isForwarded(field: string, request: ChatRequest, { quirks, features }: 
   if (quirks.logprobLists === true && (field === 'logprobs' || field === 'top_logprobs')) return false;
   // Upstreams refuse an empty list, and options for tools without any: https://github.com/Upsonic/Upsonic/issues/323
   if (TOOL_FIELDS.has(field) && !hasTools(request, quirks)) return false;
-  // The model never makes parallel calls, so both values of the field are satisfied.
+  // The model never makes parallel calls, so the field has no effect and is omitted.
   if (field === 'parallel_tool_calls' && features.parallel_tools === false) return false;
   return accepts(field, quirks);
 }
 
-/** Whether the upstream gets tools. One that chooses among them itself gets none where the client wants no call. */
+/**
+ * Whether the upstream gets tools. If the upstream itself chooses among them, it gets none when the client wants no
+ * call.
+ */
 function hasTools(
   { tools, tool_choice: choice }: Readonly<Record<string, unknown>>,
   { rejectFields }: Pick<Quirks, 'rejectFields'>,
@@ -76,7 +79,7 @@ function hasTools(
   return Array.isArray(tools) && tools.length > 0;
 }
 
-/** Whether the upstream accepts the field, given that it is not used where it would be refused. */
+/** Whether the field is sent. One in `rejectFields` is not: if it had an effect, the request was refused earlier. */
 function accepts(field: string, { acceptFields, dropFields, rejectFields }: Quirks): boolean {
   if (rejectFields?.includes(field) === true || dropFields?.includes(field) === true) return false;
   return acceptFields?.includes(field) !== false;
@@ -96,7 +99,7 @@ function addOutputLimit(body: JsonObject, request: ChatRequest, { maxTokensField
   body[maxTokensField ?? (request.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens')] = limit;
 }
 
-/** The smaller of both limits; `null` without any. */
+/** The smaller of the two limits; `null` if there is none. */
 export function outputLimit({ max_tokens: older, max_completion_tokens: newer }: ChatRequest): number | null {
   if (older == null) return newer ?? null;
   return newer == null ? older : Math.min(older, newer);
@@ -112,8 +115,8 @@ function addStreaming(body: JsonObject, { streamUsage, includeObfuscation }: Qui
 }
 
 /**
- * Refuses what the model or its upstream does not support and what must not be dropped silently. Features that the
- * catalogue does not mention are left to the upstream.
+ * Refuses features that the model or its upstream does not support and that must not be dropped silently. Features that
+ * the catalogue does not mention are left to the upstream.
  * @throws ProviderError `validation_failed` with `param`
  */
 export function checkSupport(request: ChatRequest, { features, quirks }: DeploymentTraits): void {
@@ -133,9 +136,9 @@ export function checkSupport(request: ChatRequest, { features, quirks }: Deploym
 }
 
 /**
- * The fields that must not be dropped silently, at any upstream: those that it rejects, a service tier with another
- * price, which would be charged at the standard one, and web search, which has a price of its own. An empty object asks
- * for it too.
+ * Refuses the fields that must not be dropped silently at any upstream: those that the upstream rejects, a service tier
+ * with another price, which would be charged at the standard price, and web search, which has its own price. An empty
+ * object also requests web search.
  * @throws ProviderError `validation_failed` with `param`
  */
 export function checkNoRejectedFields(
@@ -167,7 +170,7 @@ function forcesCall(choice: unknown): boolean {
   return choice != null && choice !== 'auto' && choice !== 'none';
 }
 
-/** The switch of DeepSeek and Moonshot. */
+/** The switch for reasoning of DeepSeek and Moonshot. */
 function hasThinkingDisabled({ thinking }: ChatRequest): boolean {
   return isJsonObject(thinking) && thinking['type'] === 'disabled';
 }
@@ -185,7 +188,8 @@ function checkResponseFormat(format: unknown, features: ModelFeatures, { jsonSch
 }
 
 /**
- * The schema of a `json_schema` format, for upstreams without a description beside it: the model reads it there.
+ * The schema of a `json_schema` format with the format's description inside, for upstreams that take no separate
+ * description: the model then still reads it.
  * @returns `null` without a schema
  */
 export function describedSchema(format: unknown): JsonObject | null {

@@ -43,20 +43,20 @@ const EVENTS: StreamOutput<readonly ChatEvent[]> = {
   join: (lists) => lists.flat(),
 };
 
-/** A chat stream as chunks for the client, most of whose bytes are the upstream's. */
+/** Opens a chat stream as chunks for the client, which consist mostly of the upstream's bytes. */
 export function openChatChunks(request: StreamRequest): Promise<UpstreamStream<Buffer>> {
   return UpstreamStream.openStream(request, CHUNKS);
 }
 
-/** The same as typed events. */
+/** Opens a chat stream as typed events. */
 export function openChatEvents(request: StreamRequest): Promise<UpstreamStream<readonly ChatEvent[]>> {
   return UpstreamStream.openStream(request, EVENTS);
 }
 
 /**
- * Translates upstream events into chunks for the client, one at a time. Most events of a stream differ in a few
- * characters of text only: those go through a template learned from an earlier chunk, without any JSON work. All other
- * events are parsed.
+ * Translates upstream events into chunks for the client, one at a time. Most events of a stream differ only in a few
+ * characters of text: those use a template learned from an earlier chunk, without any JSON work. All other events are
+ * parsed.
  */
 export class ChatChunkTranslator implements EventTranslator<Buffer> {
   readonly finish: EventTranslator<Buffer>['finish'];
@@ -98,7 +98,7 @@ export class ChatChunkTranslator implements EventTranslator<Buffer> {
     const read = this.reader.read(chunk);
     if (read === null) return null;
     this.recorder?.add(read.delta);
-    // The first forwarded chunk carries the role, so it is not a template for the others.
+    // The first forwarded chunk carries the role, so it cannot be a template for the others.
     if (!read.isFirst && this.reader.passesTextOn) this.learn(event, chunk);
     return Buffer.from(`data: ${this.toJson(chunk, read)}\n\n`);
   }
@@ -135,7 +135,7 @@ export class ChatChunkTranslator implements EventTranslator<Buffer> {
   }
 }
 
-/** Translates upstream events into typed events. Text that a learned template finds is the only part that is parsed. */
+/** Translates upstream events into typed events. If a learned template matches, only the text is parsed. */
 class ChatEventTranslator implements EventTranslator<readonly ChatEvent[]> {
   readonly finish: EventTranslator<readonly ChatEvent[]>['finish'];
   private readonly reader: ChunkReader;
@@ -152,7 +152,7 @@ class ChatEventTranslator implements EventTranslator<readonly ChatEvent[]> {
     if (recorder !== null) this.finish = () => recorder.store();
   }
 
-  /** As `ChatChunkTranslator.translate`. */
+  /** See `ChatChunkTranslator.translate`. */
   translate(event: Buffer): readonly ChatEvent[] | null {
     const { state } = this;
     if (state.done) return null;
@@ -210,7 +210,7 @@ function addDelta(events: ChatEvent[], { choice, delta }: ReadChunk): void {
     const refused = logprobsOf(choice, 'refusal');
     events.push({ type: 'refusal', text: refusal, ...(refused.length > 0 && { logprobs: refused }) });
   }
-  // Normalized by the reader.
+  // The reader has normalized the calls.
   for (const call of (calls ?? []) as readonly CallDelta[]) addCall(events, call);
   for (const annotation of Array.isArray(annotations) ? annotations.filter(isUrlCitation) : []) {
     events.push({ type: 'annotation', annotation });
@@ -240,12 +240,12 @@ function logprobsOf({ logprobs }: JsonObject, part: 'content' | 'refusal'): read
 
 const DONE = Buffer.from('[DONE]');
 
-/** What a chunk adds to the answer. */
+/** The content that a chunk adds to the answer. */
 export interface ReadChunk {
   readonly choice: JsonObject;
   /** In the standard shape, without a role. */
   readonly delta: JsonObject;
-  /** The first one of the stream. */
+  /** Whether this is the first chunk of the stream. */
   readonly isFirst: boolean;
 }
 
@@ -263,7 +263,7 @@ export class ChunkReader {
     this.thinkTags = thinkTagsFor(call.quirks);
   }
 
-  /** Whether texts are passed on as they are, so that chunks may serve as templates. */
+  /** Whether texts are passed on unchanged, so that chunks may serve as templates. */
   get passesTextOn(): boolean {
     return this.thinkTags?.isOver !== false;
   }
@@ -288,7 +288,7 @@ export class ChunkReader {
       state.usageIsFinal = state.finishReason !== null;
     }
     const choice = this.choice.in(chunk);
-    // After the finish reason only usage matters: the format has exactly one finish reason, and it comes last.
+    // After the finish reason only usage matters: the format has exactly one finish reason, which comes last.
     if (choice === null || state.finishReason !== null) return null;
     const reason = choice['finish_reason'] || null;
     if (isFailedFinish(reason)) throw failedGeneration();
@@ -336,7 +336,9 @@ export class ChunkReader {
     return delta;
   }
 
-  /** As in a whole reply, a call without a name has an empty one: the client can tell the model that it was wrong. */
+  /**
+   * As in a whole reply, a call without a name gets an empty one, so that the client can report the error to the model.
+   */
   private addHeldCalls(delta: JsonObject): void {
     const held = this.toolCalls.held();
     if (held.length === 0) return;

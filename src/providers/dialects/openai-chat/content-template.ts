@@ -19,13 +19,13 @@ type TextField = (typeof TEXT_FIELDS)[number];
 
 /**
  * The fast path of a stream. Successive text chunks of one upstream are the same bytes around a varying JSON string:
- * `head` text `tail`. The text of such an event is found without parsing the event.
+ * `head` text `tail`. The text of such an event is extracted without parsing the event.
  *
- * Why this is safe: head and tail were parsed once around a marker, and the chunk held nothing but that text, so with
- * any other valid JSON string body between them they parse to the same chunk with the other text.
+ * Why this is safe: head and tail were parsed once around a marker, and the chunk contained only that text. So with any
+ * other valid JSON string between them, they parse to the same chunk with the other text.
  */
 export class ContentTemplate {
-  /** UTF-8 bytes of the text in the event that matched last. */
+  /** UTF-8 bytes of the text in the last event that matched. */
   textBytes = 0;
 
   private constructor(
@@ -37,8 +37,8 @@ export class ContentTemplate {
   ) {}
 
   /**
-   * @param event bytes of an event, `chunk` what it parses to
-   * @returns `null` when the chunk holds more than plain text
+   * @param event bytes of an event, `chunk` the parsed event
+   * @returns `null` when the chunk contains more than plain text
    */
   static learn(event: Buffer, chunk: JsonObject): ContentTemplate | null {
     const field = textFieldOf(chunk);
@@ -66,7 +66,7 @@ export class ContentTemplate {
 
   /** The text of an event that matches. */
   textOf(event: Buffer): string {
-    // Head and tail end and begin with its quotes.
+    // The head ends, and the tail begins, with a quote of the string.
     return JSON.parse(event.toString('utf8', this.head.length - 1, event.length - this.tail.length + 1)) as string;
   }
 }
@@ -152,7 +152,7 @@ function countTextBytes(bytes: Buffer, start: number, end: number): number {
   return end - start - escapes;
 }
 
-/** The one text field of a chunk that holds nothing else: no finish, usage, tool call or log probabilities. */
+/** The only text field of a chunk without finish reason, usage, tool calls and log probabilities; otherwise `null`. */
 function textFieldOf(chunk: JsonObject): TextField | null {
   const { choices } = chunk;
   const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;

@@ -1,4 +1,4 @@
-/** Whole replies of upstreams that only stream, such as thinking models of Alibaba's. */
+/** Whole replies of upstreams that only stream, such as Alibaba's thinking models. */
 import type { ChatCompletionResult } from '../../contract/chat';
 import type { ChatEvent, ChatStart, UrlCitation } from '../../contract/chat-event';
 import { ProviderError } from '../../contract/provider-error';
@@ -37,7 +37,7 @@ export async function fetchGathered(request: StreamRequest): Promise<ChatComplet
   return { ...fromCompletion(answer.toReply(), call), usage, outputBytes };
 }
 
-/** The failure as it would have been before the first token. */
+/** The failure as if it had happened before the first token. */
 function withoutStream(error: unknown): unknown {
   const { cause } = error as Error;
   return cause instanceof ProviderError ? cause : transportFailure('first_token', error);

@@ -1,14 +1,14 @@
 /**
- * Log probabilities at upstreams that follow OpenAI's older format in chats, as Together does
+ * Log probabilities of upstreams that use OpenAI's older format in chats, as Together does
  * (https://docs.together.ai/docs/logprobs): `logprobs` is the number of alternatives, and the reply lists tokens and
- * their log probabilities apart. Some of its models reply in the current format
+ * log probabilities separately. Some of Together's models reply in the current format
  * (https://github.com/UKGovernmentBEIS/inspect_ai/issues/3082).
  */
 import type { ChatRequest } from '../../contract/chat';
 import type { AlternativeToken, TokenLogprob } from '../../contract/chat-event';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 
-/** The number of alternatives to ask for; `null`: log probabilities are not wanted. */
+/** The number of alternatives to request; `null`: log probabilities are not requested. */
 export function toLogprobsCount({ logprobs, top_logprobs: alternatives }: ChatRequest): number | null {
   if (logprobs !== true) return null;
   return typeof alternatives === 'number' ? Math.max(alternatives, 1) : 1;

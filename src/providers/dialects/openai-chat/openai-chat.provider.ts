@@ -1,7 +1,7 @@
 /**
  * Dialect `openai-chat`: `POST …/chat/completions` as most vendors implement it, each with deviations (`Quirks`). One
- * file per direction: `chat-request`, `chat-reply`, `chat-stream`. Nothing here depends on a vendor; nothing outside
- * depends on the wire format.
+ * file per direction: `chat-request`, `chat-reply`, `chat-stream`. This folder depends on no vendor, and only this
+ * folder knows the wire format.
  */
 import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream, ChunkStream } from '../../contract/chat';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';

@@ -1,8 +1,8 @@
 /**
- * Reasoning as MiniMax exchanges it: apart from the text if asked for with `reasoning_split`, else within it in
- * `<think>`, and expected back as it came (https://platform.minimax.io/docs/api-reference/text-chat-openai,
- * https://platform.minimax.io/docs/guides/text-m3-function-call). Streams bring it in pieces, although an example there
- * reads the whole of it from each chunk (https://github.com/MiniMax-AI/MiniMax-M2/issues/95).
+ * Reasoning as MiniMax exchanges it: with `reasoning_split` it is separate from the text, otherwise it is in the text
+ * in `<think>`. MiniMax expects it back unchanged (https://platform.minimax.io/docs/api-reference/text-chat-openai,
+ * https://platform.minimax.io/docs/guides/text-m3-function-call). Streams send it in pieces, although an example there
+ * reads all of it from each chunk (https://github.com/MiniMax-AI/MiniMax-M2/issues/95).
  */
 import { isJsonObject, type JsonObject } from '../../kit/json';
 
@@ -13,7 +13,7 @@ export function fromReasoningDetails({ reasoning_details: details, ...message }:
   return { ...message, reasoning_content: texts.filter((text) => typeof text === 'string').join('') };
 }
 
-/** The fields that return `reasoning_content`; none for reasoning that is lost. */
+/** The fields that return `reasoning_content`; empty if the reasoning is lost. */
 export function toReasoningDetails(reasoning: unknown): JsonObject {
   if (typeof reasoning !== 'string' || reasoning.trim() === '') return {};
   const detail = { type: 'reasoning.text', id: 'reasoning-text-1', format: 'MiniMax-response-v1', index: 0 };

@@ -1,21 +1,21 @@
 /**
- * Returns reasoning to upstreams that refuse the results of tool calls without it, although chat clients drop
+ * Returns reasoning to upstreams that refuse the results of tool calls without it, because chat clients drop
  * `reasoning_content`: DeepSeek and Kimi in their thinking modes, also behind OpenRouter
  * (https://api-docs.deepseek.com/guides/thinking_mode, https://github.com/charmbracelet/crush/issues/2696). Models at
- * Fireworks and Z.ai go on without it, but forget why they called (https://docs.fireworks.ai/guides/reasoning,
- * https://docs.z.ai/guides/capabilities/thinking-mode).
+ * Fireworks and Z.ai continue without it, but no longer know why they made the calls
+ * (https://docs.fireworks.ai/guides/reasoning, https://docs.z.ai/guides/capabilities/thinking-mode).
  */
 import type { ChatCompletionResult, ChatMessage, ChatRequest } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
 import type { ReasoningVault } from '../../contract/reasoning-vault';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 
-/** For reasoning that is lost: those upstreams refuse a missing field, and some of them an empty one. */
+/** Stands for lost reasoning: these upstreams refuse a missing field, and some of them an empty one. */
 const LOST_REASONING = ' ';
 
 /**
- * The request with the reasoning of all earlier answers: as the client sent it, else as the vault has it. Unchanged for
- * conversations without tool calls.
+ * The request with the reasoning of all earlier answers, from the client or else from the vault. Conversations without
+ * tool calls stay unchanged.
  */
 export async function withReasoning(request: ChatRequest, { openVault }: ProviderCall): Promise<ChatRequest> {
   const answers = request.messages.filter(({ role }) => role === 'assistant');
@@ -50,7 +50,7 @@ export class ReasoningRecorder {
 
   private constructor(private readonly vault: ReasoningVault) {}
 
-  /** `null` where nothing is replayed. */
+  /** `null` if the upstream gets no reasoning back. */
   static for({ quirks, openVault }: ProviderCall): ReasoningRecorder | null {
     return quirks.reasoningReplay === true && openVault !== undefined ? new ReasoningRecorder(openVault()) : null;
   }

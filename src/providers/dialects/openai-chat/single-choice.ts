@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../kit/json';
 
-/** The one choice of a stream. Requests ask for one; the text of a second one would mix with that of the first. */
+/** The one choice of a stream. Requests ask for one choice; the text of a second one would be mixed into the first. */
 export class SingleChoice {
-  /** Of the choice that came first. */
+  /** The index of the choice that came first. */
   private index: number | null = null;
 
-  /** What a chunk says about the choice; `null`: nothing. */
+  /** The chunk's content for this choice; `null`: none. */
   in({ choices }: JsonObject): JsonObject | null {
     const own = Array.isArray(choices) ? choices.find((choice: unknown) => this.isOwn(choice)) : undefined;
     return (own as JsonObject | undefined) ?? null;

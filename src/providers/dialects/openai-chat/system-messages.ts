@@ -1,12 +1,12 @@
 import type { ChatMessage } from '../../contract/chat';
 import { joinedText } from './chat-messages';
 
-/** Says nothing, but is not empty, which Mistral refuses. */
+/** Says nothing, but is not empty, since Mistral refuses empty messages. */
 const NOTED: ChatMessage = { role: 'assistant', content: 'OK.' };
 
 /**
- * The conversation with one system message, at the beginning: leading instructions are joined, later ones become a user
- * message that marks them.
+ * The conversation with one system message, at the beginning: leading instructions are joined, later ones become marked
+ * user messages.
  */
 export function withOneSystemMessage(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const end = messages.findIndex((message) => !isInstruction(message));
@@ -20,9 +20,9 @@ export function withOneSystemMessage(messages: readonly ChatMessage[]): readonly
 }
 
 /**
- * The conversation in the order of roles that Mistral requires: behind answers and tool results no instructions, which
- * become marked user messages, an answer between results and the next message of the user, and at the end no answer
- * unless it is marked as one to continue.
+ * The conversation in the order of roles that Mistral requires: instructions after answers and tool results become
+ * marked user messages, an answer is inserted between tool results and the next user message, and a final answer
+ * without tool calls is marked as one to continue.
  */
 export function inStrictOrder(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const ordered: ChatMessage[] = [];

@@ -11,7 +11,7 @@ export interface SplitText {
   readonly content: string;
 }
 
-/** Splits the pieces of one text, in order. What may be the beginning of a tag is held back. */
+/** Splits the pieces of one text, in order. Holds back text that may be the beginning of a tag. */
 export class ThinkTags {
   private place: 'beginning' | 'reasoning' | 'blank' | 'answer' = 'beginning';
   private held = '';
@@ -23,7 +23,7 @@ export class ThinkTags {
     this.closing = `</${name}>`;
   }
 
-  /** Whether all further text is the answer's. */
+  /** Whether all further text belongs to the answer. */
   get isOver(): boolean {
     return this.place === 'answer';
   }
@@ -70,7 +70,7 @@ export class ThinkTags {
     return reasoning;
   }
 
-  /** Between the reasoning and the answer, or more reasoning. */
+  /** Skips white space between the reasoning and the answer, or before more reasoning. */
   private skipBlank(): void {
     const text = this.held.trimStart();
     if (text.startsWith(this.opening)) this.enter('reasoning', text.slice(this.opening.length));

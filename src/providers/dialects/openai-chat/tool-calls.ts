@@ -67,7 +67,7 @@ export class ToolCallDeltas {
     return { calls, bytes };
   }
 
-  /** The calls that have arguments and got no name, each as one delta. */
+  /** The calls with arguments whose name never arrived, each as one delta. */
   held(): JsonObject[] {
     return this.calls
       .filter(({ announced, heldArguments }) => !announced && heldArguments !== '')
@@ -80,11 +80,11 @@ export class ToolCallDeltas {
     const current = upstreamIndex === null ? this.calls.at(-1) : this.byUpstreamIndex.get(upstreamIndex);
     if (current !== undefined && current.id === id) return current;
     const known = id === '' ? undefined : this.calls.find((call) => call.id === id);
-    // Some upstreams use the name as the id: with a name and an index of its own it is another call.
+    // Some upstreams use the name as the id: a delta with a name and a new index is another call.
     const isAnother = upstreamIndex !== null && current === undefined && name !== '';
     if (known !== undefined && !isAnother) return known;
 
-    // A new id together with a name is a new call, even under an index that was used before.
+    // A new id with a name is a new call, even under an index that was used before.
     if (current !== undefined && (id === '' || (name === '' && upstreamIndex !== null))) return current;
 
     const opened: OpenCall = {

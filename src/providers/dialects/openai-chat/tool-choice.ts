@@ -1,20 +1,20 @@
 /**
- * Tool choices at servers that take the words `none`, `auto` and `required` only. llama.cpp answers as if it had got
- * `auto` (https://github.com/ggml-org/llama.cpp/issues/26535), LM Studio refuses an object
+ * Tool choices for servers that only take the words `none`, `auto` and `required`. For an object, llama.cpp answers as
+ * for `auto` (https://github.com/ggml-org/llama.cpp/issues/26535), and LM Studio refuses the request
  * (https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670).
  */
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
 
-/** The tools that may be called, and the word that says whether one must be. */
+/** The tools that may be called, and the word that says whether the model must call one. */
 export interface WordChoice {
   readonly tools: readonly unknown[];
   readonly word: string;
 }
 
 /**
- * A choice that names tools, as a word for these tools alone: the model can then call no other.
- * @returns `null` for a choice that is a word already, or missing
+ * Converts a choice that names tools to a word with only these tools, so that the model cannot call others.
+ * @returns `null` for a choice that is already a word, or missing
  * @throws ProviderError `validation_failed` for a tool that the request does not have
  */
 export function toWordChoice(tools: unknown, choice: unknown): WordChoice | null {

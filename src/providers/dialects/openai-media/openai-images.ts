@@ -58,7 +58,7 @@ export function toImageEdit(request: ImageRequest, call: ProviderCall): Multipar
     name,
     value: String(value),
   }));
-  // Lists use a separate field name; hosts that take one image only know the singular name.
+  // Lists use a separate field name; hosts that take only one image know only the singular name.
   const name = request.images.length > 1 ? 'image[]' : 'image';
   request.images.forEach(({ bytes, contentType }, index) =>
     parts.push({ name, fileName: `image-${index + 1}${extensionOf(contentType)}`, contentType, bytes }),
@@ -71,8 +71,8 @@ export function toImageEdit(request: ImageRequest, call: ProviderCall): Multipar
 }
 
 /**
- * The same as JSON, with the images as data URLs. Pure.
- * @throws ProviderError `validation_failed` with `param` for what the upstream does not take
+ * The body of an edit as JSON, with the images as data URLs. Pure.
+ * @throws ProviderError `validation_failed` with `param` for input that the upstream does not take
  */
 export function toImageEditJson(request: ImageRequest, call: ProviderCall): string {
   if (call.quirks.imageEdits === 'none') throw unsupported('image', 'This model does not take input images.');
@@ -81,7 +81,7 @@ export function toImageEditJson(request: ImageRequest, call: ProviderCall): stri
   return JSON.stringify({ ...fieldsOf(request, call), ...(images.length === 1 ? { image: images[0] } : { images }) });
 }
 
-/** Fields that generations and edits share, without unset ones. */
+/** Fields that generations and edits share; unset fields are omitted. */
 function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall): Record<string, string | number> {
   const { prompt, count, size, quality, style, user } = request;
   const format = responseFormat(request, quirks);
@@ -124,7 +124,7 @@ function greatestCommonDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestCommonDivisor(other, one % other);
 }
 
-/** `null` where the upstream has only one format and refuses the field. */
+/** `null` if the upstream has only one format and refuses the field. */
 function responseFormat({ delivery }: ImageRequest, quirks: Quirks): string | null {
   const { imageResponseFormat } = quirks;
   if (imageResponseFormat === 'none') return null;
@@ -148,11 +148,12 @@ const LARGE_ITEM_BYTES = 512 * 1024;
 const decoding = new IterationQueue();
 
 /**
- * Reads a list of images as it arrives, and decodes each once it is complete: a reply of thirty megabytes is never one
- * string, and regardless of the number of replies, other requests never wait longer than the largest image takes.
+ * Reads a list of images as it arrives, and decodes each image once it is complete. A reply of thirty megabytes is
+ * never one string, and regardless of the number of replies, other requests never wait longer than the largest image
+ * takes.
  */
 export class ImageReply implements ReplyReceiver {
-  /** In order: each the image, or a description of the invalid item. */
+  /** In order; each item is the image, or a description of why it is invalid. */
   private readonly items: (GeneratedImage | string)[] = [];
   private readonly splitter = new DataSplitter((item) => this.add(item));
   private sent = 0;
@@ -212,8 +213,8 @@ export class ImageReply implements ReplyReceiver {
       if (this.items.includes(WITHHELD)) throw contentFiltered();
       throw notImages(this.items.find((item) => typeof item === 'string') ?? 'no images');
     }
-    // The upstream reports the usage of all images, not of the remaining ones.
-    // Recraft: https://www.recraft.ai/docs/api-reference/endpoints
+    // The upstream reports the usage of all images, including invalid ones. Recraft reports `credits`:
+    // https://www.recraft.ai/docs/api-reference/endpoints
     const { usage: reported, credits } = frame;
     const usage = this.sent === images.length ? (toImageUsage(reported) ?? toCredits(credits)) : null;
     return { images, usage };
@@ -238,9 +239,8 @@ function toImage(item: ImageItem | null): GeneratedImage | string {
 }
 
 /**
- * The `usage` of an image reply. Input tokens are text unless the details count them as image tokens; output tokens are
- * image tokens unless the details count them as text. The format does not report cached tokens: all are priced as
- * uncached. A vendor's own charge is part of it.
+ * The `usage` of an image reply. Input tokens count as text, and output tokens as images, unless the details say
+ * otherwise. The format does not report cached tokens: all are priced as uncached. Includes the vendor's own charge.
  * @returns `null` when the totals are absent or implausible
  */
 export function toImageUsage(usage: unknown): UsageVector | null {

@@ -1,6 +1,6 @@
 /**
  * Dialect `openai-media`, speech: `POST …/audio/speech`, which streams the audio as it is made. OpenAI reports tokens
- * only with events instead of audio, so there is no usage here.
+ * only when it streams events instead of audio, so there is no usage here.
  */
 import type { ProviderCall } from '../../contract/provider-call';
 import type { SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
@@ -27,7 +27,7 @@ export class OpenAiSpeech implements SpeechProvider {
   }
 }
 
-/** The body of `POST …/audio/speech`. Pure. Unset fields are omitted: many hosts only know the first four. */
+/** The body of `POST …/audio/speech`. Pure. Unset fields are omitted: many hosts know only the first four. */
 export function toSpeechRequest(request: SpeechRequest, { upstreamModel }: ProviderCall): JsonObject {
   const { input, voice, format, speed, instructions } = request;
   return {

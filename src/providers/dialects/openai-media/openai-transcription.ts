@@ -44,8 +44,8 @@ export class OpenAiTranscription implements TranscriptionProvider {
 
 /**
  * The form of `POST …/audio/transcriptions`. Requests the verbose format only for timestamps, since newer models have
- * only the short one. The file is not copied and comes last, so that hosts that parse forms as they arrive have all
- * fields by then.
+ * only the short one. The file is not copied, and comes last, so that hosts that parse forms as they arrive already
+ * have all fields.
  */
 export function toTranscriptionForm(
   request: TranscriptionRequest,
@@ -134,7 +134,7 @@ export function toTranscriptUsage(usage: unknown): UsageVector | null {
 export function toTranscriptSeconds(duration: unknown, usage: unknown): number | null {
   const reported = [duration, isJsonObject(usage) && usage['type'] === 'duration' ? usage['seconds'] : null];
   for (const value of reported) {
-    // OpenAI's own specification has declared the duration as a string.
+    // OpenAI's own specification once declared the duration as a string.
     const seconds = typeof value === 'string' ? Number(value) : value;
     if (typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0) return seconds;
   }

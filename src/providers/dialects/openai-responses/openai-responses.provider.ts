@@ -14,7 +14,7 @@ import { openItemEvents, openResponsesEvents } from './responses-stream';
 
 interface Sent {
   readonly request: ChatRequest;
-  /** The conversation, if the client wrote it in this format. */
+  /** The conversation, if the client sent it in this format. */
   readonly input: readonly InputItem[] | null;
   readonly stream: boolean;
 }
@@ -64,9 +64,9 @@ export class OpenAiResponses implements ResponsesProvider {
   }
 
   /**
-   * Sends a second time, without reasoning, when the upstream cannot read it: only the account that made it can, and a
-   * provider may have keys of several or get another one (https://github.com/openai/codex/issues/13724). The refused
-   * call did no work.
+   * If the upstream cannot read the stored reasoning, sends the request again without it. Only the account that made
+   * the reasoning can read it, and a provider may have keys of several accounts or get another one
+   * (https://github.com/openai/codex/issues/13724). The refused call did no work.
    */
   private async send<Answer>(
     { request, input, stream }: Sent,
@@ -89,9 +89,9 @@ export class OpenAiResponses implements ResponsesProvider {
   }
 }
 
-/** The upstream's names of fields and those of chat; the first match is replaced. */
+/** The upstream's field names with those of chat; the first match is replaced. */
 const CHAT_FIELDS: readonly (readonly [RegExp, string])[] = [
-  // Its index counts items that the gateway has added or left out.
+  // The upstream's index counts items that the gateway has added or left out.
   [/^input\b.*/, 'messages'],
   [/^text\.format\.(name|description|schema|strict)/, 'response_format.json_schema.$1'],
   [/^text\.format/, 'response_format'],
@@ -99,7 +99,7 @@ const CHAT_FIELDS: readonly (readonly [RegExp, string])[] = [
   [/^reasoning(\.effort)?$/, 'reasoning_effort'],
 ];
 
-/** An error about the upstream's request as one about the request of chat. */
+/** Converts an error about the upstream's request to one about the chat request. */
 function withChatParam(error: unknown, request: ChatRequest): unknown {
   if (!(error instanceof ProviderError) || error.options.param === undefined) return error;
   const { param } = error.options;

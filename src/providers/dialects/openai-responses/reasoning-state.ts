@@ -1,7 +1,7 @@
 /**
- * The reasoning of an answer with tool calls, as the vault keeps it: encrypted items, and where they belong. The vendor
- * requires them back in their order, each before the message or call that it led to, and with the phase of the message
- * (https://developers.openai.com/api/docs/guides/reasoning).
+ * The reasoning of an answer with tool calls, as the vault keeps it: encrypted items and their positions. The vendor
+ * requires the items back in their order, each before the message or call that it led to, and with the phase of the
+ * message (https://developers.openai.com/api/docs/guides/reasoning).
  */
 import type { ChatMessage } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
@@ -14,7 +14,7 @@ export interface ReasoningStep {
   readonly encrypted_content: string;
 }
 
-/** A step of an answer. What the client sends back itself is only referred to. */
+/** A step of an answer. Messages and calls, which the client itself returns, are only referred to. */
 export type Step =
   | ReasoningStep
   | { readonly type: 'message'; readonly phase?: string }
@@ -56,7 +56,7 @@ function toStep(item: JsonObject): readonly Step[] {
     return typeof id === 'string' ? [{ type: 'call', id }] : [];
   }
   if (type !== 'reasoning' || typeof encrypted !== 'string' || encrypted === '') return [];
-  // Without its id: upstreams look up an id among stored items, of which there are none
+  // The id is left out: upstreams look up ids among stored items, and nothing is stored
   // (https://github.com/vercel/ai/pull/12869, https://github.com/maximhq/bifrost/issues/5410).
   return [{ type, summary: Array.isArray(summary) ? summary : [], encrypted_content: encrypted }];
 }

@@ -6,7 +6,7 @@ import { type EarlierSteps, firstCallId, type ReasoningStep, type Step } from '.
 
 /**
  * The conversation as input items. System messages stay messages instead of becoming `instructions`, so that they keep
- * their place and count for JSON mode, which requires the word "json" in the input.
+ * their position and count for JSON mode, which requires the word "json" in the input.
  * @throws ProviderError `validation_failed` with `param` for content that the format does not have
  */
 export function toInputItems(messages: readonly ChatMessage[], quirks: Quirks, earlier: EarlierSteps): JsonObject[] {
@@ -28,7 +28,7 @@ export function toInputItems(messages: readonly ChatMessage[], quirks: Quirks, e
   });
 }
 
-/** The same for a conversation that already consists of input items. */
+/** Adds the reasoning to a conversation that already consists of input items. */
 export function withReasoning(input: readonly InputItem[], quirks: Quirks, earlier: EarlierSteps): JsonObject[] {
   const items: JsonObject[] = [];
   let turn: InputItem[] = [];
@@ -100,8 +100,8 @@ function toAnswerItems(
 }
 
 /**
- * Reasoning, messages and calls of an earlier answer, in the order in which the model wrote them if that is known.
- * @param messages in their order
+ * Reasoning, messages and calls of an earlier answer, in the model's order if that is known.
+ * @param messages in order
  * @param calls by call id
  */
 function inOrder(
@@ -109,12 +109,12 @@ function inOrder(
   calls: ReadonlyMap<string, JsonObject>,
   steps: readonly Step[],
 ): JsonObject[] {
-  // Messages that no step explains come first: a message leads to calls.
+  // Messages without a step come first: a message leads to calls.
   const spare = Math.max(0, messages.length - steps.filter(({ type }) => type === 'message').length);
   const items = messages.slice(0, spare);
   const due = messages.slice(spare);
   const dueCalls = new Map(calls);
-  // A reasoning item is refused without an item behind it.
+  // The upstream refuses a reasoning item without an item after it.
   let held: ReasoningStep[] = [];
   for (const step of steps) {
     if (step.type === 'reasoning') {
@@ -143,7 +143,7 @@ function answerText({ content, refusal }: ChatMessage): string {
   return typeof refusal === 'string' ? refusal : '';
 }
 
-/** By call id. Without item ids, which would require the stored reasoning of the call. */
+/** Call items by call id. Item ids are left out, because they would require the stored reasoning of the call. */
 function toCallItems(toolCalls: unknown, customCalls: Set<string>, param: string): Map<string, JsonObject> {
   const items = new Map<string, JsonObject>();
   for (const [at, call] of ((Array.isArray(toolCalls) ? toolCalls : []) as readonly JsonObject[]).entries()) {

@@ -9,7 +9,7 @@ import { mapInBandError } from '../../kit/upstream-errors';
 import { toUsageVector } from '../../kit/usage';
 import { toCreated, toId } from '../openai-chat/chat-reply';
 
-/** A reply and the items of which the answer consists. */
+/** A reply and the items of its answer. */
 export interface ReadReply {
   readonly result: ChatCompletionResult;
   readonly output: readonly unknown[];
@@ -53,7 +53,7 @@ export function fromResponsesReply(reply: Buffer, call: ProviderCall): ReadReply
   return { result: { body, usage: usageOf(response), outputBytes: answer.bytes }, output };
 }
 
-/** The items that a client gets as events: messages and calls, in their order, each in one piece. */
+/** The items that a client gets as events: messages and calls, in order, each in one piece. */
 export function toItemEvents(output: readonly unknown[]): readonly ChatEvent[] {
   let textLength = 0;
   let calls = 0;
@@ -94,7 +94,7 @@ export function messageStart({ phase }: JsonObject): ChatEvent {
   return { type: 'message', ...(typeof phase === 'string' && { phase }) };
 }
 
-/** `null` for a part that clients do not get. */
+/** `null` for a part that is not passed on to clients. */
 export function partKindOf(type: unknown): 'text' | 'refusal' | null {
   if (type === 'output_text') return 'text';
   return type === 'refusal' ? type : null;
@@ -192,7 +192,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Between two parts of a summary, each of which is a paragraph. */
+/** The separator between two parts of a summary, each of which is a paragraph. */
 export function separatorAfter(reasoning: string): string {
   return reasoning === '' ? '' : '\n\n';
 }
@@ -201,7 +201,7 @@ export function objectsIn(list: unknown): readonly JsonObject[] {
   return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
-/** The response's id as a completion's. */
+/** Converts the response's id to a completion id. */
 export function toCompletionId(id: unknown): string {
   return toId(typeof id === 'string' ? id.replace(/^resp_/, 'chatcmpl-') : id);
 }
@@ -211,7 +211,8 @@ export function finishReasonOf(
   { status, incomplete_details: details }: JsonObject,
   calledTools: boolean,
 ): FinishReason {
-  // Perplexity waits for the results of tools with a status of its own (https://docs.perplexity.ai/api-reference).
+  // Perplexity has a separate status while it waits for the results of tools
+  // (https://docs.perplexity.ai/api-reference).
   if (status === 'completed' || status === 'requires_action') return calledTools ? 'tool_calls' : 'stop';
   if (status !== 'incomplete') throw malformed();
   switch (isJsonObject(details) ? details['reason'] : null) {
@@ -224,7 +225,7 @@ export function finishReasonOf(
   }
 }
 
-/** The counts are those of chat completions under other names; Perplexity adds what it charges. */
+/** The counts of chat completions under other names; Perplexity adds its charge. */
 export function usageOf({ usage }: JsonObject): UsageVector | null {
   if (!isJsonObject(usage)) return null;
   const counts = {
@@ -245,7 +246,7 @@ function toVendorCost(cost: unknown): number | null {
   return typeof total === 'number' && total >= 0 ? shiftDecimal(total, 6) : null;
 }
 
-/** Codes of failed responses that name no class of error (`ResponseError` of the `openai` package 7.55.0). */
+/** Codes of failed responses without a class of error (`ResponseError` of the `openai` package 7.55.0). */
 const POLICY_CODE = /^invalid_prompt$|_policy/;
 const IMAGE_CODE = /image/;
 

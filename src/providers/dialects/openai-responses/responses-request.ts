@@ -6,7 +6,7 @@ import { checkSupport, isUnused, outputLimit } from '../openai-chat/chat-request
 import type { EarlierSteps } from './reasoning-state';
 import { toInputItems, withReasoning } from './responses-input';
 
-/** Chat fields that the format has under the same name. */
+/** Chat fields that have the same name in this format. */
 const SHARED_FIELDS: ReadonlySet<string> = new Set([
   'temperature',
   'top_p',
@@ -20,7 +20,7 @@ const SHARED_FIELDS: ReadonlySet<string> = new Set([
   'prompt_cache_options',
 ]);
 
-/** Set below, or without an effect on the meaning of the answer. */
+/** Fields that are set below, or that do not affect the meaning of the answer. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
   'model',
   'messages',
@@ -42,14 +42,14 @@ const HANDLED_FIELDS: ReadonlySet<string> = new Set([
   'routing',
 ]);
 
-/** A smaller limit is a 400 (https://github.com/earendil-works/pi/issues/6265). */
+/** The upstream refuses a smaller limit with 400 (https://github.com/earendil-works/pi/issues/6265). */
 const LEAST_OUTPUT_TOKENS = 16;
 
 /**
- * The body for the upstream, which stores nothing: reasoning comes back encrypted. Pure; the request is not changed.
- * Fields that the format lacks are refused, and so are unknown ones, which could refer to data in the operator's
- * account.
- * @param input the conversation, if it already is in this format; `null`: the messages of the request are translated
+ * The body for the upstream, which stores nothing, so reasoning is returned encrypted. Pure; the request is not
+ * changed. Fields that the format lacks are refused, and so are unknown fields, since they could refer to data in the
+ * operator's account.
+ * @param input the conversation, if it already has this format; `null`: the request's messages are translated
  * @throws ProviderError `validation_failed` with `param`
  */
 export function toResponsesRequest(
@@ -117,12 +117,14 @@ function toolFields(request: ChatRequest, { features }: DeploymentTraits): JsonO
   return {
     tools: tools.map(toTool),
     ...(choice != null && { tool_choice: toToolChoice(choice) }),
-    // The model never makes parallel calls, so both values of the field are satisfied.
+    // The model never makes parallel calls, so the field has no effect and is omitted.
     ...(parallel != null && features.parallel_tools !== false && { parallel_tool_calls: parallel }),
   };
 }
 
-/** `strict` is always set: here it is on by default, and a schema that is not strict would be refused. */
+/**
+ * `strict` is always set: it defaults to true in this format, and a schema that is not strict would then be refused.
+ */
 function toTool({ type, function: called, custom }: JsonObject): JsonObject {
   if (type === 'custom') {
     const { name, description, format } = custom as JsonObject;
@@ -187,7 +189,7 @@ function reasoningFields(
   return { reasoning: { ...(effort != null && { effort }), ...(summary !== undefined && { summary }) } };
 }
 
-/** Models without reasoning refuse fields about it. */
+/** Models without reasoning refuse fields that concern reasoning. */
 function reasons({ features: { reasoning = [] } }: DeploymentTraits): boolean {
   return reasoning.length > 0;
 }

@@ -47,30 +47,30 @@ export function openResponsesEvents(request: StreamRequest): Promise<UpstreamStr
   return UpstreamStream.openStream(request, EVENTS);
 }
 
-/** The same with item events, which keep the places of its messages, parts and calls. */
+/** The same with item events, which preserve the positions of messages, parts and calls. */
 export function openItemEvents(request: StreamRequest): Promise<UpstreamStream<Events>> {
   return UpstreamStream.openStream(request, ITEM_EVENTS);
 }
 
 interface OpenCall {
   readonly index: number;
-  /** Whether any of its input has been passed on. */
+  /** Whether any input of the call has been passed on. */
   hasInput: boolean;
 }
 
 /** Translates upstream events one at a time. The stream starts with the first output, not with `response.created`. */
 class ResponsesTranslator implements EventTranslator<Events> {
-  /** The response as announced at first. */
+  /** The response as first announced. */
   private response: JsonObject = {};
   private readonly calls = new Map<unknown, OpenCall>();
   private reasoning = '';
-  /** UTF-16 units of text. */
+  /** Length of the text so far, in UTF-16 units. */
   private textLength = 0;
-  /** Where the parts of the text begin in it. */
+  /** Offsets at which the parts begin in the text. */
   private readonly partOffsets = new Map<string, number>();
-  /** Item events before the first output: a stream does not start with them. */
+  /** Item events before the first output, held back because a stream must not start with them. */
   private held: ChatEvent[] = [];
-  /** Complete items by their place in the answer. */
+  /** Complete items with their positions in the answer. */
   private readonly output: { readonly place: number; readonly item: JsonObject }[] = [];
 
   constructor(
@@ -152,7 +152,7 @@ class ResponsesTranslator implements EventTranslator<Events> {
     state.started = true;
     state.id = toCompletionId(id);
     state.created = toCreated(created);
-    // The tier is decided later where it is left to the provider.
+    // If the tier is left to the provider, it is decided later.
     const isKnown = typeof serviceTier === 'string' && serviceTier !== 'auto';
     return { type: 'start', id: state.id, created: state.created, ...(isKnown && { serviceTier }) };
   }
@@ -175,7 +175,7 @@ class ResponsesTranslator implements EventTranslator<Events> {
     return toAnnotation(given, this.partOffset(event)).map((annotation) => ({ type: 'annotation', annotation }));
   }
 
-  /** Upstreams count from the start of the part, clients from the start of the answer. */
+  /** The offset of a part: upstreams count from the start of the part, clients from the start of the answer. */
   private partOffset(event: JsonObject): number {
     const part = `${String(placeOf(event))}/${String(event['content_index'])}`;
     const known = this.partOffsets.get(part);
@@ -208,7 +208,7 @@ class ResponsesTranslator implements EventTranslator<Events> {
     return this.withItems ? [messageStart(item)] : [];
   }
 
-  /** Calls are counted in the order of their beginning: a reasoning item may come before the first one. */
+  /** Calls are counted in the order in which they begin: a reasoning item may precede the first one. */
   private openCall(event: JsonObject): ChatEvent[] {
     const { item } = event;
     if (!isJsonObject(item)) return [];
@@ -234,7 +234,7 @@ class ResponsesTranslator implements EventTranslator<Events> {
     return this.piece(input, (text) => ({ type: 'tool_input', index: call.index, text }));
   }
 
-  /** Some upstreams send a call only as a whole. */
+  /** Some upstreams send a call only as a whole, at its end. */
   private closeItem(event: JsonObject): ChatEvent[] {
     const { item, output_index: index } = event;
     if (!isJsonObject(item)) return [];
@@ -262,12 +262,12 @@ class ResponsesTranslator implements EventTranslator<Events> {
   }
 }
 
-/** Perplexity's event has the error itself (https://docs.perplexity.ai/api-reference). */
+/** Perplexity's event contains the error directly (https://docs.perplexity.ai/api-reference). */
 function failureOf({ response, error }: JsonObject): unknown {
   return error ?? (isJsonObject(response) ? response['error'] : null);
 }
 
-/** Chat completions have both fields always, the upstream only in whole replies. */
+/** In chat completions both fields are always present; the upstream has them only in whole replies. */
 function toTokenLogprob(token: JsonObject): TokenLogprob {
   return { ...withBytes(token), top_logprobs: objectsIn(token['top_logprobs']).map(withBytes) };
 }

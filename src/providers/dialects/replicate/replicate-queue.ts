@@ -1,7 +1,7 @@
 /**
- * Predictions of Replicate (https://replicate.com/docs/reference/http). Without `Prefer: wait` a submission is answered
- * at once, so its id is known when the call ends early; whatever the status of a reply, the state is what its document
- * says.
+ * Predictions of Replicate (https://replicate.com/docs/reference/http). Without `Prefer: wait`, a submission is
+ * answered at once, so its id is known even if the call ends early. The state always comes from the document, whatever
+ * the reply's status.
  */
 import type { CallLimits, ProviderCall } from '../../contract/provider-call';
 import { type JsonObject, isJsonObject, parseJsonObject } from '../../kit/json';
@@ -17,16 +17,16 @@ import {
 } from '../../kit/mapped-queue';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 
-/** A version of a model that is not official: `owner/name:version`, or the version alone. */
+/** A version of an unofficial model: `owner/name:version`, or the version alone. */
 const VERSION = /^(?:[^:]+:)?([0-9a-f]{64})$/;
-/** Names in messages of models (https://replicate.com/docs/reference/error-codes). */
+/** Words in models' error messages that indicate moderation (https://replicate.com/docs/reference/error-codes). */
 const MODERATED = /nsfw|sensitive|content policy|safety|moderat|\bE005\b/i;
 const INTERRUPTED = /interrupted|\bcode: PA\b|\bE1000\b|\bE1002\b/i;
 
 export class ReplicateQueue implements MappedQueue {
   constructor(private readonly http: UpstreamHttp) {}
 
-  /** Once: Replicate has no idempotency key. */
+  /** Sent once, since Replicate has no idempotency key. */
   async submit(input: JsonObject, call: ProviderCall): Promise<QueuedRequest> {
     const { upstreamModel, callbackUrl } = call;
     const version = VERSION.exec(upstreamModel)?.[1];
@@ -54,7 +54,7 @@ export class ReplicateQueue implements MappedQueue {
     return status === 'succeeded' || status === 'failed' ? 'too-late' : 'requested';
   }
 
-  /** Requests carry the key, so they go to the configured host only. */
+  /** Requests carry the key, so they go only to the configured host. */
   private targetOf(reportedUrl = ''): string {
     const target = this.http.endpointAt(reportedUrl);
     if (target === null) throw unreadableQueue();
@@ -67,24 +67,25 @@ function stateOf({ status, output, error, metrics }: JsonObject): QueueState {
     case 'starting':
       return { state: 'queued' };
     case 'succeeded':
-      // Everything about a prediction is removed after an hour, and `output` is then null.
+      // After an hour Replicate removes all data of a prediction, and `output` is then null.
       return { state: 'done', document: output, units: predictSecondsOf(metrics) };
     case 'failed':
       return failureOf(typeof error === 'string' ? error : '');
     case 'canceled':
       return queueFailure('canceled', 'provider_error', 'The provider canceled the job.', { kind: 'canceled' });
     case 'aborted':
-      // A deadline passed before the start (https://replicate.com/changelog/2025-10-16-prediction-deadlines).
+      // Replicate aborts predictions whose deadline passes before they start
+      // (https://replicate.com/changelog/2025-10-16-prediction-deadlines).
       return queueFailure('expired', 'provider_timeout', 'The provider did not start the job in time.', {
         kind: 'aborted',
       });
     default:
-      // An unknown state is not an end.
+      // An unknown state does not end the prediction.
       return { state: 'running' };
   }
 }
 
-/** The text is the model's own and may quote the prompt, so that only its kind is kept. */
+/** The model's own text may quote the prompt, so only its kind is kept. */
 function failureOf(text: string) {
   if (MODERATED.test(text)) return moderatedFailure('moderated');
   if (INTERRUPTED.test(text)) {
@@ -95,7 +96,7 @@ function failureOf(text: string) {
   return queueFailure('failed', 'provider_error', 'The provider failed to make the result.', { kind: code });
 }
 
-/** Seconds on the hardware, which models that are not official are billed by. */
+/** Seconds on the hardware, by which unofficial models are billed. */
 function predictSecondsOf(metrics: unknown): number | null {
   const seconds = isJsonObject(metrics) ? metrics['predict_time'] : null;
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds : null;

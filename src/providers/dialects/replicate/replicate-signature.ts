@@ -27,7 +27,7 @@ export class ReplicateSignatures {
     const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) => headers[`webhook-${name}`]);
     if (typeof id !== 'string' || typeof signatures !== 'string') return false;
     if (typeof timestamp !== 'string' || !isRecent(timestamp, this.clock)) return false;
-    // Several while the secret is replaced.
+    // Several signatures are sent while the secret is being replaced.
     const given = signatures
       .split(' ')
       .filter((signature) => signature.startsWith(VERSION))
