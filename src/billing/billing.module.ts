@@ -11,7 +11,7 @@ import { LedgerClosingService } from './ledger/ledger-closing.service';
 import { ReservationService } from './ledger/reservation.service';
 import { SpendingOutlookService } from './ledger/spending-outlook.service';
 
-/** Accounts, credits and the verification, without background work: what the command line needs. */
+/** Accounts, credits and ledger verification, without background work: the part that the command line needs. */
 @Module({
   providers: [LedgerService, BillingAccounts, SpendingOutlookService],
   exports: [LedgerService, BillingAccounts, SpendingOutlookService],
@@ -19,9 +19,9 @@ import { SpendingOutlookService } from './ledger/spending-outlook.service';
 export class LedgerModule {}
 
 /**
- * Money: prices, holds, charges, receipts, ledger. Inference reserves before it calls a provider and finishes before it
- * answers; all admission is decided inside PostgreSQL, in batches, so any number of processes may share an
- * organization. Invariant: what a request cost is charged exactly once or not at all, and every hold ends
+ * Money: prices, holds, charges, receipts, ledger. Inference creates a hold before it calls a provider, and settles or
+ * releases it before it responds. Admission is decided inside PostgreSQL, in batches, so any number of processes may
+ * serve one organization. Invariant: the cost of a request is charged exactly once or not at all, and every hold ends
  * (`money_violations`).
  */
 @Module({
@@ -56,7 +56,10 @@ export class BillingModule implements OnApplicationBootstrap, OnApplicationShutd
     return this.lease.start();
   }
 
-  /** Runs after the HTTP server has closed. The lease goes last: it protects the holds that are still being ended. */
+  /**
+   * Runs after the HTTP server has closed. Releases the lease last, because it protects the holds that are still
+   * ending.
+   */
   async onApplicationShutdown(): Promise<void> {
     await this.reservations.drain();
     await this.lease.stop();

@@ -132,7 +132,7 @@ describe('the archive of a day', () => {
     ['a line that is there twice', (text: string) => gzipSync(text + text.slice(0, text.indexOf('\n') + 1))],
     ['lines in another order', (text: string) => gzipSync(`${text.trimEnd().split('\n').toReversed().join('\n')}\n`)],
     ['another amount', (text: string) => gzipSync(text.replace('"amount_micro":1000', '"amount_micro":1001'))],
-    ['a line that is no JSON', (text: string) => gzipSync(text.replace('{', '['))],
+    ['a line that is not JSON', (text: string) => gzipSync(text.replace('{', '['))],
     ['a line without its amount', (text: string) => gzipSync(text.replace('"uncollected_micro":0', '"other":0'))],
     ['a missing end of the last line', (text: string) => gzipSync(text.trimEnd())],
     ['a missing end of the object', (text: string) => gzipSync(text).subarray(0, -20)],
@@ -185,7 +185,7 @@ describe('the archive of a day', () => {
         expect(await stage.process().archive()).toContain('archived');
       }
     });
-    await expect(stage.process({ repository: slow }).archive()).rejects.toThrow(`Another process exports ${day}.`);
+    await expect(stage.process({ repository: slow }).archive()).rejects.toThrow(`Another process is exporting ${day}.`);
     expect(gunzipSync((await objectOf(day)) ?? '').toString()).toBe(lines);
   });
 
@@ -245,7 +245,7 @@ describe('the archive of a day', () => {
       expect(await stage.process().archive()).toContain('archived');
       return LedgerArchiveRepository.prototype.complete.apply(slow, parameters);
     });
-    await expect(stage.process({ repository: slow }).archive()).rejects.toThrow(`Another process exports ${day}.`);
+    await expect(stage.process({ repository: slow }).archive()).rejects.toThrow(`Another process is exporting ${day}.`);
     expect(complete).toHaveBeenCalledTimes(1);
     expect(await stage.engine.ledger.verify()).toEqual([]);
   });

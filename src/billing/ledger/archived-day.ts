@@ -1,4 +1,4 @@
-/** The lines of an archived day of the ledger, read back: their sums are those of `ledger_sums`. */
+/** Reads the lines of an archived ledger day back; their sums must equal those of `ledger_sums`. */
 import { createHash, hash, type Hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -22,7 +22,7 @@ interface ArchivedReservation {
   readonly is_job: boolean;
 }
 
-/** Of a day or of one organization on it. */
+/** The sums of a day, or of one organization on that day. */
 export interface DaySums {
   readonly reservationCount: bigint;
   readonly chargeCount: bigint;
@@ -34,7 +34,7 @@ export interface DaySums {
 export interface ArchivedDay {
   /** By organization. */
   readonly sums: ReadonlyMap<string, DaySums>;
-  /** 0: none of the requests is an entry of the ledger. */
+  /** The highest id of a ledger entry among the requests; 0: there is none. */
   readonly lastEntryId: number;
   /** SHA-256 of the lines. */
   readonly contentDigest: Buffer;
@@ -47,15 +47,15 @@ const NOTHING: DaySums = {
   uncollectedMicro: 0n,
   checksum: 0n,
 };
-/** Of PostgreSQL's times, 2000-01-01, in milliseconds. */
+/** PostgreSQL's epoch, 2000-01-01, in Unix milliseconds. */
 const EPOCH_MS = 946_684_800_000;
 
-/** The object is not the archive of its day. The message says why. */
+/** The object is not the archive of its day; the message says why. */
 export class ArchiveMismatchError extends Error {
   override readonly name = 'ArchiveMismatchError';
 }
 
-/** What the object of a day must contain. */
+/** The content that the object of a day must have. */
 export interface ExpectedDay {
   readonly contentDigest: Buffer;
   /** By organization. */
@@ -63,8 +63,8 @@ export interface ExpectedDay {
 }
 
 /**
- * Reads a compressed object to its end, in constant memory, and compares it with what it must contain.
- * @param object `null`: there is none
+ * Reads a compressed object to its end, in constant memory, and compares it with the expected content.
+ * @param object `null`: the object does not exist
  * @throws ArchiveMismatchError, or the error of the transfer
  */
 export async function verifyArchivedDay(object: Readable | null, expected: ExpectedDay): Promise<ArchivedDay> {
@@ -87,7 +87,7 @@ async function readArchivedDay(object: Readable): Promise<ArchivedDay> {
       for await (const chunk of content) reader.add(chunk);
     });
   } catch (error) {
-    // Codes of zlib, such as Z_BUF_ERROR for an object that is cut off.
+    // Errors of zlib, such as Z_BUF_ERROR for a truncated object.
     if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error;
     throw new ArchiveMismatchError(`the object cannot be decompressed: ${(error as Error).message}`);
   }
@@ -128,7 +128,7 @@ function toReservation(line: string): ArchivedReservation {
   try {
     return JSON.parse(line) as ArchivedReservation;
   } catch {
-    throw new ArchiveMismatchError('a line is no JSON');
+    throw new ArchiveMismatchError('a line is not JSON');
   }
 }
 
@@ -142,7 +142,7 @@ function sumsOf(row: ArchivedReservation): DaySums {
       checksum: checksumOf(row),
     };
   } catch (error) {
-    throw new ArchiveMismatchError(`a line is no reservation: ${(error as Error).message}`);
+    throw new ArchiveMismatchError(`a line is not a reservation: ${(error as Error).message}`);
   }
 }
 
@@ -182,7 +182,7 @@ function checksumOf(row: ArchivedReservation): bigint {
   return hash('sha256', bytes, 'buffer').readBigInt64BE(0);
 }
 
-/** Since 2000-01-01, as PostgreSQL stores a time. */
+/** Microseconds since 2000-01-01, as PostgreSQL stores a time. */
 function microsecondsOf(time: string): bigint {
   const wholeMs = Date.parse(`${time.slice(0, 23)}Z`);
   return BigInt((wholeMs - EPOCH_MS) * 1_000 + Number(time.slice(23, 26)));

@@ -8,7 +8,7 @@ import type { Clock } from '../../core/time/clock';
 export class NotSentError extends Error {}
 
 export interface BatchQueueOptions<Operation, Answer> {
-  /** Runs a batch and answers by position; an `Error` rejects that operation alone. Must be idempotent. */
+  /** Executes a batch and returns results by position; an `Error` rejects only that operation. Must be idempotent. */
   readonly execute: (operations: readonly Operation[], attempt: number) => Promise<readonly (Answer | Error)[]>;
   readonly clock: Clock;
   /** After this time a waiting caller is rejected with `service_unavailable`. */
@@ -33,9 +33,9 @@ export interface BatchQueueOptions<Operation, Answer> {
 
 /** What a queue holds, for the metrics. */
 export interface QueueLoad {
-  /** Operations that wait or are under way. */
+  /** Operations that are waiting or being executed. */
   readonly size: number;
-  /** Age of the oldest of them; 0: there is none. */
+  /** Age of the oldest operation; 0: the queue is empty. */
   readonly oldestMs: number;
   /** Accounts that are processed separately. */
   readonly isolatedAccounts: number;
@@ -70,8 +70,8 @@ const MAX_PAUSE_MS = 500;
 
 /**
  * Operations that arrive while a batch is in flight, and in a few event loop iterations after it, form the next batch.
- * There is no batching timer, so an idle system adds no latency and batches grow with the load. A failed batch is
- * retried with the same operations.
+ * No timer delays a batch, so an idle system adds no latency, and batches grow with the load. A failed batch is retried
+ * with the same operations.
  */
 export class BatchQueue<Operation, Answer> {
   private waiting: Entry<Operation, Answer>[] = [];
@@ -84,7 +84,7 @@ export class BatchQueue<Operation, Answer> {
 
   constructor(private readonly options: BatchQueueOptions<Operation, Answer>) {}
 
-  /** `true`: too many operations are waiting, or one waits for too long; admit no new ones. */
+  /** `true`: too many operations are waiting, or one has waited too long; new ones must not be admitted. */
   get congested(): boolean {
     if (this.waiting.length > MAX_WAITING) {
       return true;
@@ -103,7 +103,7 @@ export class BatchQueue<Operation, Answer> {
     return { size: this.size, oldestMs };
   }
 
-  /** @throws GatewayError `service_unavailable` after `maxWaitMs`; else the error that the executor returned. */
+  /** @throws GatewayError `service_unavailable` after `maxWaitMs`, or the error that the executor returned */
   push(operation: Operation): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.stopped) {
@@ -123,7 +123,7 @@ export class BatchQueue<Operation, Answer> {
     this.scheduleTimeoutScan();
   }
 
-  /** Waits at most `timeoutMs` until the queue is empty, and closes it. Resolves with whether it is empty. */
+  /** Waits up to `timeoutMs` until the queue is empty, then closes it. Resolves with whether it is empty. */
   async drain(timeoutMs: number): Promise<boolean> {
     if (this.running) {
       let timer: NodeJS.Timeout | undefined;
@@ -185,7 +185,7 @@ export class BatchQueue<Operation, Answer> {
     }
   }
 
-  /** Moves operations of locked accounts to other queues, where they do not block the rest. Returns those that stay. */
+  /** Moves operations of locked accounts to other queues, so that they block no others. Returns those that stay. */
   private async moveToLanes(batch: readonly Entry<Operation, Answer>[]): Promise<readonly Entry<Operation, Answer>[]> {
     const { findLane } = this.options;
     if (findLane === undefined || batch.length === 0) return batch;
@@ -204,7 +204,7 @@ export class BatchQueue<Operation, Answer> {
     return batch.filter(stays);
   }
 
-  /** One bad operation must not fail the rest of its batch: each is executed alone. */
+  /** Executes each operation alone, so that one bad operation does not fail the rest of its batch. */
   private async isolate(batch: readonly Entry<Operation, Answer>[], error: unknown, attempt: number): Promise<void> {
     const [first] = batch;
     if (batch.length > 1 || first === undefined) {
@@ -242,7 +242,7 @@ export class BatchQueue<Operation, Answer> {
     return this.options.persistent ? batch : batch.filter((entry) => !entry.timedOut);
   }
 
-  /** One timer for all callers: it rejects those that timed out, as long as there is work. */
+  /** Schedules the one timer for all callers, which rejects callers that timed out. Runs only while there is work. */
   private scheduleTimeoutScan(): void {
     if (this.timeoutScanScheduled) {
       return;
@@ -314,7 +314,7 @@ function pause(durationMs: number): Promise<void> {
 }
 
 export interface AccountLanesOptions<Operation, Answer> extends BatchQueueOptions<Operation, Answer> {
-  /** Returns those of the organizations whose accounts are locked by another transaction. */
+  /** Returns the organizations among these whose accounts another transaction has locked. */
   readonly findLockedAccounts: (organizationIds: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Like `execute`, for operations of one locked account, in parallel with the shared batches. */
   readonly executeIsolated: BatchQueueOptions<Operation, Answer>['execute'];
@@ -338,7 +338,7 @@ export class AccountLanes<Operation extends { readonly organizationId: string },
     this.shared = new BatchQueue({ ...options, findLane: (operations) => this.findLane(operations) });
   }
 
-  /** `true`: too many operations wait, or one for too long; admit no new ones of this organization. */
+  /** `true`: too many operations of this organization are waiting, or one has waited too long; admit no new ones. */
   isCongested(organizationId: string): boolean {
     return this.shared.congested || this.lanes.get(organizationId)?.congested === true;
   }
@@ -353,7 +353,7 @@ export class AccountLanes<Operation extends { readonly organizationId: string },
     return (this.lanes.get(operation.organizationId) ?? this.shared).push(operation);
   }
 
-  /** Resolves with `true` once all queues are empty, or with `false` after `timeoutMs`; they are closed afterwards. */
+  /** Resolves with `true` once all queues are empty, or with `false` after `timeoutMs`; then closes them. */
   async drain(timeoutMs: number): Promise<boolean> {
     const sharedIsEmpty = await this.shared.drain(timeoutMs);
     const laneIsEmpty = await Promise.all([...this.lanes.values()].map((lane) => lane.drain(timeoutMs)));

@@ -1,20 +1,20 @@
-/** Intervals and wait limits of the ledger. The lease's 20 seconds and the sweeper's 10 are in the SQL functions. */
+/** Intervals and time limits of the ledger. The lease's 20 seconds and the sweeper's 10 are in the SQL functions. */
 export interface BillingOptions {
   readonly heartbeatIntervalMs: number;
-  /** From the end of an audit to the next one, at least. */
+  /** Minimum time between the end of an audit and the next audit. */
   readonly auditIntervalMs: number;
   /** How long an audit may take. */
   readonly auditTimeoutMs: number;
-  /** Time of each audit for verifying single days; it verifies at least one closed and one open day. */
+  /** How long each audit verifies single days; it always verifies at least one closed and one open day. */
   readonly daysBudgetMs: number;
   /**
-   * Whole UTC days between a day and its closing. A day with a hold, such as that of a long job, stays open until it
-   * ends. At least 3: ids of the last two days are not looked up among the closed days.
+   * Whole UTC days between a day and its closing. While a hold of the day is open, for example for a long job, the day
+   * stays open. At least 3, because ids of the last two days are not looked up among the closed days.
    */
   readonly closeAfterDays: number;
   /** How long the closing of one day may take. */
   readonly closingTimeoutMs: number;
-  /** Queues of batches; each has two connections. An organization always uses the same one. */
+  /** Number of batch queues; each has two connections. All operations of an organization use the same queue. */
   readonly lanes: number;
   /** How long a request waits for its hold before it fails with `service_unavailable`. */
   readonly reserveMaxWaitMs: number;

@@ -6,10 +6,10 @@ import { MONEY_POOL } from '../../core/database/money-pool';
 import { EVERY_5_SECONDS, logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 import { InstanceLeaseService } from './instance-lease.service';
 
-/** Holds ended in one transaction: few enough not to block an organization's requests. */
+/** Holds that one transaction ends: few enough not to block an organization's requests. */
 const BATCH = 100;
 
-/** Ends orphaned holds: overdue ones and those of crashed processes. See `money_sweep`. */
+/** Ends orphaned holds: those past their deadline and those of crashed processes. See `money_sweep`. */
 @Injectable()
 export class HoldSweeperService {
   private readonly logger = new Logger(HoldSweeperService.name);
@@ -20,7 +20,7 @@ export class HoldSweeperService {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Not before this process has a lease: a hold whose owner has none counts as orphaned. */
+  /** Waits until this process has a lease, because a hold whose owner has none counts as orphaned. */
   @Cron(EVERY_5_SECONDS, scheduled('billing.holds'))
   async sweepScheduled(): Promise<void> {
     if (!this.lease.isStarted) return;
@@ -28,7 +28,9 @@ export class HoldSweeperService {
     await logFailure(this.logger, failure, () => this.sweep());
   }
 
-  /** Returns how many holds were ended; 0 also while this instance's lease is not steady for long enough to sweep. */
+  /**
+   * Returns how many holds were ended. Always 0 until this instance's lease has been steady for long enough to sweep.
+   */
   async sweep(): Promise<number> {
     let total = 0;
     for (;;) {

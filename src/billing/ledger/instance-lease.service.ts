@@ -8,9 +8,9 @@ import { SERVICE_VERSION } from '../../core/types/service-version';
 import { DataSource } from 'typeorm';
 
 /**
- * `steady_since` is reset after a gap: the sweeper must not act on leases that could not be renewed during an outage. A
- * new instance inherits it from the others, whose heartbeats prove that there was no gap. Otherwise the holds of a
- * gateway that crashes repeatedly would never end.
+ * `steady_since` is reset after a gap, so that the sweeper does not act on leases that could not be renewed during an
+ * outage. A new instance inherits the value from the others, whose heartbeats prove that there was no gap. Otherwise
+ * the holds of a gateway that crashes repeatedly would never end.
  */
 const HEARTBEAT = `
   INSERT INTO gateway_instance AS g (id, version, steady_since)
@@ -21,7 +21,7 @@ const HEARTBEAT = `
     steady_since = CASE WHEN g.heartbeat_at < clock_timestamp() - interval '10 seconds' THEN clock_timestamp()
                         ELSE g.steady_since END`;
 
-/** A lease that still owns a hold is kept until it expires: its age shows since when the hold is orphaned. */
+/** A lease that still owns a hold is kept until it expires: its age shows how long the hold has been orphaned. */
 const REMOVE = `
   DELETE FROM gateway_instance g
    WHERE g.id = $1 AND NOT EXISTS (SELECT FROM hold h WHERE h.owner = g.id)`;
@@ -30,8 +30,8 @@ const REMOVE = `
 const RETRY_MS = 1_000;
 
 /**
- * The lease of this process in the database. Holds of an owner without a lease are swept. Its heartbeat is no scheduled
- * task: it outlives them, until the last holds of a stopping process have ended.
+ * The lease of this process in the database. Holds of an owner without a lease are swept. The heartbeat is not a
+ * scheduled task, because it must outlive those, until the last holds of a stopping process have ended.
  */
 @Injectable()
 export class InstanceLeaseService {
@@ -57,7 +57,7 @@ export class InstanceLeaseService {
     });
   }
 
-  /** Whether this process has tried to take its lease, and has not stopped. */
+  /** Whether this process has tried to take its lease and has not stopped since. */
   get isStarted(): boolean {
     return this.started;
   }
@@ -86,7 +86,7 @@ export class InstanceLeaseService {
   }
 }
 
-/** A process as its lease shows it. */
+/** A running process as described by its lease. */
 export interface RunningInstance {
   readonly id: string;
   /** Version of the service; `null`: not recorded. */
@@ -97,7 +97,7 @@ export interface RunningInstance {
   readonly heartbeatAgeMs: number;
 }
 
-/** An older lease counts as expired, as in the sweep of holds. */
+/** Older leases count as expired, as in the sweep of holds. */
 export const LEASE_LIFETIME_MS = 20_000;
 
 /** Lists the running processes. */

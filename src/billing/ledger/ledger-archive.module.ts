@@ -5,7 +5,7 @@ import { StorageModule } from '../../core/storage/storage.module';
 import { LedgerArchiveRepository } from './ledger-archive.repository';
 import { LedgerArchiveService } from './ledger-archive.service';
 
-/** Moves closed days of the ledger to the object storage (README, "Archived days"). */
+/** Moves closed days of the ledger to object storage (README, "Archived days"). */
 @Module({
   imports: [PartitionsModule, SchedulingModule, StorageModule],
   providers: [LedgerArchiveRepository, LedgerArchiveService],

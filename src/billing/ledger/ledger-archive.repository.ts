@@ -6,7 +6,7 @@ import { toArchiveKey } from '../../core/storage/object-key';
 import { textOfTime } from '../../core/types/page';
 import { type ArchivedDay, type DaySums, totalOf } from './archived-day';
 
-/** What is known about the export of a UTC day. */
+/** The recorded export of a UTC day. */
 export interface ArchiveRecord {
   readonly objectKey: string;
   readonly contentDigest: Buffer;
@@ -24,12 +24,12 @@ interface StoredObject {
 }
 
 const UNDEFINED_TABLE = '42P01';
-/** Longer than the time between two renewals, also on a busy machine. */
+/** Longer than the time between two renewals, even on a busy machine. */
 const CLAIM_MINUTES = 10;
 
 /**
- * Rows of the oldest requests that are not archived, if their day may be. Days leave in order, so an open one stops all
- * later ones.
+ * The day of the oldest requests that are not archived, if it may be archived. Days are archived in order, so an open
+ * day blocks all later ones.
  */
 const FIND_DUE = `
   SELECT next.day::text AS day
@@ -45,7 +45,9 @@ const CLAIM = `
   ON CONFLICT (day) DO UPDATE SET claimed_by = excluded.claimed_by, claimed_until = excluded.claimed_until
    WHERE a.exported_at IS NULL AND a.claimed_until < clock_timestamp()
   RETURNING day`;
-/** Not once it was given back: after a failed upload, the rows may still be read for a moment. */
+/**
+ * Only while the claim is held: after a failed upload the claim is given back, but rows may still be read for a moment.
+ */
 const RENEW = `
   UPDATE ledger_archive SET claimed_until = clock_timestamp() + make_interval(mins => ${CLAIM_MINUTES})
    WHERE day = $1 AND claimed_by = $2 AND claimed_until > '-infinity' AND exported_at IS NULL RETURNING day`;
@@ -68,7 +70,7 @@ const READ_CLOSINGS = `
     FROM ledger_closing WHERE day = $1`;
 const COMPLETE = `
   SELECT ledger_archive_complete($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS is_complete`;
-/** A day with rows that are not archived, of a partition that is attached or not. */
+/** A day whose rows are not archived, in a partition that is attached or detached. */
 const findKeptDay = (partition: string): string => `
   SELECT d.day
     FROM generate_series((SELECT day_of_id(id)::timestamp FROM ${partition} ORDER BY id LIMIT 1),
@@ -81,17 +83,19 @@ const NOTE_REMOVED = `
    WHERE a.exported_at IS NOT NULL AND a.removed_at IS NULL
      AND NOT EXISTS (SELECT FROM ended_reservation r WHERE r.id BETWEEN first_id_of(a.day) AND last_id_of(a.day))`;
 
-/** The archive of closed days. Days are UTC dates, `YYYY-MM-DD`. */
+/** Repository of archived days. Days are UTC dates, `YYYY-MM-DD`. */
 @Injectable()
 export class LedgerArchiveRepository {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** The key of the object of a day. */
+  /** The object key of a day. */
   async objectKeyOf(day: string): Promise<string> {
     return toArchiveKey(await readDeploymentId(this.dataSource), day);
   }
 
-  /** The next closed day to export, more than `retentionDays` old; `null`: none, or an older day is still open. */
+  /**
+   * The next closed day to export, older than `retentionDays`; `null`: there is none, or an older day is still open.
+   */
   async findDue(retentionDays: number): Promise<string | null> {
     const [row] = await this.dataSource.query<{ day: string }[]>(FIND_DUE, [retentionDays]);
     return row?.day ?? null;
@@ -103,17 +107,17 @@ export class LedgerArchiveRepository {
     return rows.length === 1;
   }
 
-  /** @throws Error when the claim was given back, or another process has taken it over */
+  /** @throws Error when the claim was given back or another process has taken it over */
   async renew(day: string, owner: string): Promise<void> {
     const [rows] = await this.dataSource.query<[unknown[], number]>(RENEW, [day, owner]);
-    if (rows.length === 0) throw new Error(`Another process exports ${day}.`);
+    if (rows.length === 0) throw new Error(`Another process is exporting ${day}.`);
   }
 
   async giveBack(day: string, owner: string): Promise<void> {
     await this.dataSource.query(GIVE_BACK, [day, owner]);
   }
 
-  /** The ended reservations of a day by id, as lines of JSON in pages of `pageSize` rows. */
+  /** The ended reservations of a day, ordered by id, as lines of JSON in pages of `pageSize` rows. */
   async *readLines(day: string, pageSize: number): AsyncGenerator<Lines, void> {
     let after: readonly [id: string | null, organization: string | null] = [null, null];
     for (;;) {
@@ -140,8 +144,8 @@ export class LedgerArchiveRepository {
   }
 
   /**
-   * Records a verified export: from then on, the rows may be removed.
-   * @throws Error when another process has taken over the claim, and of PostgreSQL, `check_violation`
+   * Records a verified export; from then on, the rows may be removed.
+   * @throws Error when another process has taken over the claim; PostgreSQL's `check_violation`
    */
   async complete(day: string, owner: string, { key, sizeBytes }: StoredObject, content: ArchivedDay): Promise<void> {
     const total = totalOf(content.sums.values());
@@ -156,10 +160,10 @@ export class LedgerArchiveRepository {
       ),
       content.lastEntryId,
     ]);
-    if (row?.is_complete !== true) throw new Error(`Another process exports ${day}.`);
+    if (row?.is_complete !== true) throw new Error(`Another process is exporting ${day}.`);
   }
 
-  /** The first day before which no request is in the database; `null`: none is archived. */
+  /** The first day whose requests are all in the database; `null`: nothing is archived. */
   async keptFrom(): Promise<string | null> {
     const [row] = await this.dataSource.query<{ day: string | null }[]>('SELECT ledger_kept_from()::text AS day');
     return row?.day ?? null;
@@ -175,7 +179,7 @@ export class LedgerArchiveRepository {
     }
   }
 
-  /** Notes which archived days have no rows any more. */
+  /** Records which archived days no longer have rows. */
   async noteRemoved(): Promise<void> {
     await this.dataSource.query(NOTE_REMOVED);
   }

@@ -17,26 +17,26 @@ import { LedgerArchiveRepository } from './ledger-archive.repository';
 import { readViolations } from './ledger-checks';
 
 const TABLE = 'ended_reservation';
-/** Some 2 MB of JSON. */
+/** About 2 MB of JSON. */
 const PAGE_ROWS = 5_000;
-/** Far less than the duration of a claim. */
+/** Much shorter than a claim lasts. */
 const RENEW_AFTER_MS = 60_000;
-/** Of the requests of one day: less than 20 s for a million. */
+/** For the requests of one day: a million take less than 20 s. */
 const VERIFY_TIMEOUT_MS = 300_000;
-/** For reading an object back: 10 million requests take some minutes. */
+/** For reading an object back: 10 million requests take several minutes. */
 const READ_TIMEOUT_MS = 3_600_000;
 
 /**
- * - `archived`: the day is in the object storage and verified there;
- * - `claimed`: another process exports it;
+ * - `archived`: the day is in object storage and verified there;
+ * - `claimed`: another process is exporting it;
  * - `broken`: its requests or its object differ from the closing, so it stays in the database.
  */
 export type Archiving = 'archived' | 'claimed' | 'broken';
 
 /**
- * Moves closed days from the database to the object storage (README, "Archived days"), oldest first: exports one, reads
+ * Moves closed days from the database to object storage, oldest first (README, "Archived days"). Exports a day, reads
  * it back, compares it with the closing, and only then lets its partition be removed. Runs in every process; a claim
- * decides which one exports a day.
+ * decides which process exports a day.
  */
 @Injectable()
 export class LedgerArchiveService implements OnModuleDestroy {
@@ -54,7 +54,7 @@ export class LedgerArchiveService implements OnModuleDestroy {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Ends an export under way. */
+  /** Aborts an export in progress. */
   onModuleDestroy(): void {
     this.stopping.abort();
   }
@@ -112,7 +112,7 @@ export class LedgerArchiveService implements OnModuleDestroy {
     const requests = Number(totalOf(closings.values()).reservationCount);
     const written = createHash('sha256');
     const lines = Readable.from(this.readLines(day, requests, written));
-    // A failure of either end destroys the other one.
+    // A failure of either stream destroys the other.
     const { sizeBytes } = await storage.put(
       key,
       pipeline(lines, createGzip(), () => undefined),
@@ -130,8 +130,8 @@ export class LedgerArchiveService implements OnModuleDestroy {
   }
 
   /**
-   * Fails unless the day was read to its end under the claim: a process that has lost it reads fewer lines, because the
-   * rows are being removed, and must not replace the object that the other process has verified.
+   * Fails unless the day was read to its end while the claim was held. A process that has lost the claim may read fewer
+   * lines, because the rows are being removed, and must not replace the object that the other process has verified.
    */
   private async *readLines(day: string, requests: number, written: Hash): AsyncGenerator<Buffer, void> {
     let renewedAtMs = this.clock.monotonic();
@@ -152,7 +152,8 @@ export class LedgerArchiveService implements OnModuleDestroy {
   }
 
   /**
-   * @throws ArchiveMismatchError when the requests are not those that were closed, or contradict their jobs or receipts
+   * @throws ArchiveMismatchError when the requests differ from those that were closed, or contradict their jobs or
+   *   receipts
    */
   private async requireSound(day: string): Promise<void> {
     const client = await this.pool.connect();
@@ -171,12 +172,12 @@ export class LedgerArchiveService implements OnModuleDestroy {
     }
   }
 
-  /** Those all of whose days are archived, and of earlier days without requests. */
+  /** Removes the partitions whose days are all archived, including earlier days without requests. */
   private async removePartitions(): Promise<void> {
     const keptFrom = await this.repository.keptFrom();
     if (keptFrom === null) return;
     const partitions = await this.partitions.list(TABLE);
-    // PostgreSQL detaches none while another detachment is interrupted.
+    // Detached partitions first: PostgreSQL cannot detach a partition while another detachment is interrupted.
     const inTurn = partitions.toSorted(
       (one, other) => Number(one.state === 'attached') - Number(other.state === 'attached'),
     );

@@ -14,31 +14,31 @@ export interface AuditRecord {
     readonly completedAt: Date;
     readonly durationMs: number;
     readonly violationCount: number;
-    /** The first of them. */
+    /** The first violations only. */
     readonly violations: readonly Pick<LedgerViolation, 'invariant' | 'subject'>[];
     /** By the database's clock. */
     readonly ageMs: number;
   } | null;
-  /** The first UTC day whose requests the audit reads one by one; `null` without requests. */
+  /** The first UTC day whose requests the audit reads individually; `null`: there are no requests. */
   readonly oldestOpenDay: string | null;
-  /** Of the latest audit when it did not complete; `null` once one completes. */
+  /** The failure of the latest audit; `null` once an audit completes. */
   readonly lastFailure: { readonly failedAt: Date; readonly failure: string } | null;
   readonly nextDueAt: Date;
-  /** Milliseconds since the next audit is due, by the database's clock; negative before that. */
+  /** How many milliseconds the next audit has been due, by the database's clock; negative: not due yet. */
   readonly dueForMs: number;
 }
 
 export type AuditRun =
   | { readonly outcome: 'completed'; readonly durationMs: number; readonly violations: readonly LedgerViolation[] }
   | { readonly outcome: 'failed'; readonly durationMs: number; readonly failure: string }
-  /** Not due, running in another process, or canceled. */
+  /** The audit was not due, is running in another process, or was canceled. */
   | { readonly outcome: 'skipped' };
 
 export interface AuditSettings {
   readonly timeoutMs: number;
-  /** Days are verified for about this long, those first that have not been for the longest time. */
+  /** How long days are verified, least recently verified first. */
   readonly daysBudgetMs: number;
-  /** From the end of an audit that took this long to the next one, completed or not. */
+  /** The pause after an audit that took this long, whether it completed or not. */
   readonly pauseMs: (durationMs: number) => number;
   /** Cancels the query that is running. */
   readonly signal: AbortSignal;
@@ -94,7 +94,7 @@ const READ_DAY_VIOLATIONS = `
 
 const MAX_STORED_VIOLATIONS = 20;
 
-/** Audits for all processes, one at a time. */
+/** Runs audits for all processes, one at a time. */
 @Injectable()
 export class LedgerAuditRepository {
   constructor(
@@ -111,8 +111,8 @@ export class LedgerAuditRepository {
   }
 
   /**
-   * Audits the ledger when an audit is due and no other process has the lease, and stores the outcome, also of a failed
-   * audit. The books are read from the replica where there is one.
+   * Audits the ledger if an audit is due and no other process has the lease, and stores the outcome, even of a failed
+   * audit. The ledger is read from the replica if there is one.
    * @throws Error when the outcome could not be stored
    */
   async runIfDue(settings: AuditSettings): Promise<AuditRun> {
@@ -126,7 +126,7 @@ export class LedgerAuditRepository {
     const client = await this.pool.connect();
     const cancellation = cancelOnAbort(this.pool, client, settings.signal);
     try {
-      // Under the lease: another process may just have finished.
+      // Checked again under the lease, because another process may just have finished.
       if (!(await isDue(client))) return { outcome: 'skipped' };
       const reading = await this.readInTime(client, settings);
       await client.query('BEGIN');
@@ -157,7 +157,7 @@ export class LedgerAuditRepository {
       return { ...reading, durationMs: elapsedMs() };
     } catch (error) {
       if (!isAnswer(error) || signal.aborted) throw error;
-      // A single check had only the rest of the time.
+      // A single check had only the time that was left.
       const { message } = error instanceof CheckTimeoutError ? new CheckTimeoutError(timeoutMs) : error;
       return { failure: message, durationMs: elapsedMs() };
     }
@@ -169,7 +169,8 @@ export class LedgerAuditRepository {
   }
 
   /**
-   * At least one closed and one open day. A day that takes longer than the rest of the audit's time fails the audit.
+   * Verifies at least one closed and one open day. A day that takes longer than the audit's remaining time fails the
+   * audit.
    */
   private async verifyDays(
     client: PoolClient,
@@ -190,7 +191,7 @@ export class LedgerAuditRepository {
   }
 }
 
-/** What an audit or a closing has found in a day; every audit reports it until a later one finds the day intact. */
+/** Stores what an audit or a closing found in a day; every audit reports it until a later one finds the day intact. */
 export async function storeVerification(
   client: PoolClient,
   day: string,
@@ -216,7 +217,7 @@ async function readDayViolations(client: PoolClient): Promise<LedgerViolation[]>
   }));
 }
 
-/** A day that could not be closed is also checked as an open one. */
+/** Removes duplicates: a day that could not be closed is also checked as an open day. */
 function withoutRepetition(violations: readonly LedgerViolation[]): LedgerViolation[] {
   return [...new Map(violations.map((each) => [`${each.invariant} ${each.subject}`, each])).values()];
 }
@@ -230,7 +231,7 @@ function isAnswer(error: unknown): error is CheckTimeoutError | DatabaseError {
   return error instanceof CheckTimeoutError || error instanceof DatabaseError;
 }
 
-/** The transaction carries the time limits of the checks. */
+/** A transaction, because it carries the time limits of the checks. */
 async function readOnly<Result>(client: PoolClient, read: () => Promise<Result>): Promise<Result> {
   await client.query('BEGIN READ ONLY');
   const result = await read().catch(async (error: unknown) => {

@@ -14,13 +14,13 @@ import type { LedgerViolation } from './ledger-checks';
  */
 export type LedgerState = 'ok' | 'failed' | 'stale' | 'unknown';
 
-/** Pause after an audit as a multiple of its duration: audits use at most a twentieth of the time. */
+/** Pause after an audit as a multiple of its duration, so that audits run for at most a twentieth of the time. */
 const PAUSE_PER_RUN = 19;
-/** An audit is overdue this long after its due time plus its time limit. */
+/** An audit is overdue when its time limit and this much more have passed since it was due. */
 const OVERDUE_GRACE_MS = 300_000;
 const MAX_LOGGED_VIOLATIONS = 20;
 
-/** `wasWatched`: this process has been running long enough for an audit to be due. */
+/** @param wasWatched whether this process has been running long enough for an audit to be due */
 function stateOf(
   record: AuditRecord | null,
   { isOverdue, wasWatched }: { readonly isOverdue: boolean; readonly wasWatched: boolean },
@@ -35,12 +35,14 @@ function stateOf(
 @Injectable()
 export class LedgerAuditService implements OnModuleDestroy {
   private record: AuditRecord | null = null;
-  /** Monotonic. */
+  /** Monotonic milliseconds. */
   private recordReadAtMs = 0;
   private readonly startedAtMs: number;
   private isReportedOverdue = false;
   private isReportedUnreadable = false;
-  /** When to retry an audit whose outcome could not be stored. Monotonic; `null`: no retry is pending. */
+  /**
+   * When to retry an audit whose outcome could not be stored, in monotonic milliseconds; `null`: no retry is pending.
+   */
   private retryAtMs: number | null = null;
   private readonly stopping = new AbortController();
   private readonly logger = new Logger(LedgerAuditService.name);
@@ -87,7 +89,7 @@ export class LedgerAuditService implements OnModuleDestroy {
     const record = await this.audits.read();
     this.record = record;
     this.recordReadAtMs = this.clock.monotonic();
-    // Another process has stored an outcome since.
+    // Another process has stored an outcome in the meantime.
     if (record.dueForMs < 0) this.retryAtMs = null;
     return record;
   }
@@ -159,7 +161,7 @@ export class LedgerAuditService implements OnModuleDestroy {
     this.isReportedOverdue = isOverdue;
   }
 
-  /** For how long the invariants have not been verified. */
+  /** How long ago the invariants were last verified, for the log. */
   private age(): object {
     const completedAt = this.record?.lastCompleted?.completedAt.toISOString() ?? null;
     return { last_completed_at: completedAt, age_ms: this.ageMs && Math.round(this.ageMs) };

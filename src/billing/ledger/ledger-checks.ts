@@ -24,7 +24,7 @@ export class CheckTimeoutError extends Error {
  */
 export type LedgerCheck =
   | { readonly view: 'money_violations' | 'record_violations' }
-  /** `day`: a UTC date. `ledger_close` closes the day unless it returns something. */
+  /** `day`: a UTC date. `ledger_close` closes the day unless it returns violations. */
   | {
       readonly view: 'closed_day_violations' | 'balance_violations' | 'archiving_violations' | 'ledger_close';
       readonly day: string;
@@ -32,16 +32,16 @@ export type LedgerCheck =
 
 const MAX_VIOLATIONS = 1_000;
 const QUERY_CANCELED = '57014';
-/** Added to the server's limit for the driver's timeout, which only matters during an outage. */
+/** Added to the server's limit to get the driver's timeout, which only matters during an outage. */
 const DRIVER_MARGIN_MS = 2_000;
 /** The longest delay of a Node.js timer: 24 days. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** Compiling a check takes longer than running it, and a pass over many requests groups them in memory. */
+/** Compiling a check takes longer than running it, and a check of many requests groups them in memory. */
 const PLANNER_SETTINGS = `SET LOCAL jit = off; SET LOCAL work_mem = '64MB'`;
 
 /**
- * Runs one check inside the transaction that `client` has open, and sets that transaction's statement timeout.
+ * Runs one check inside the open transaction of `client`, and sets the transaction's statement timeout.
  * @param timeoutMs `null`: no limit
  * @throws CheckTimeoutError when the server cancels the statement
  */
@@ -73,7 +73,7 @@ export async function readViolations(
   }
 }
 
-/** All UTC days of requests up to today. */
+/** All UTC days with requests, up to today. */
 export interface LedgerDays {
   readonly closed: readonly string[];
   readonly open: readonly string[];
@@ -91,7 +91,7 @@ const READ_DAYS = `
     LEFT JOIN ledger_day k ON k.day = d.day
    ORDER BY COALESCE(k.verified_at, '-infinity'), d.day DESC`;
 
-/** First those that have not been verified for the longest time. */
+/** Least recently verified days first. */
 export async function readDays(client: ClientBase): Promise<LedgerDays> {
   const { rows } = await client.query<{ day: string; is_closed: boolean }>(READ_DAYS);
   const days = (isClosed: boolean): string[] =>
@@ -99,5 +99,5 @@ export async function readDays(client: ClientBase): Promise<LedgerDays> {
   return { closed: days(true), open: days(false) };
 }
 
-/** The checks of a single day: all of a closed one, and those of an open one that `money_violations` leaves out. */
+/** The checks of a single day: all checks of a closed day, and those of an open day that `money_violations` omits. */
 export const DAY_CHECKS = { closed: 'closed_day_violations', open: 'balance_violations' } as const;

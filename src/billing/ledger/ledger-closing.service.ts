@@ -9,7 +9,7 @@ import { cancelOnAbort } from '../../core/database/cancel-on-abort';
 import { storeVerification } from './ledger-audit.repository';
 import { type LedgerViolation, readViolations } from './ledger-checks';
 
-/** The days with requests that are old enough and open, the oldest one first. */
+/** The open days with requests that are old enough to close, oldest first. */
 const FIND_DAYS = `
   SELECT d.day::date::text AS day
     FROM generate_series(LEAST((SELECT day_of_id(r.id) FROM ended_reservation r ORDER BY r.id LIMIT 1),
@@ -23,9 +23,9 @@ const MAX_LOGGED_VIOLATIONS = 20;
 
 /**
  * - `closed`: the day is closed;
- * - `held`: a hold of the day has not ended, so it is tried again later;
+ * - `held`: a hold of the day has not ended, so closing it is retried later;
  * - `broken`: an invariant of the day is broken. It stays open, and every audit reports it;
- * - `skipped`: another process closes days.
+ * - `skipped`: another process is closing days.
  */
 export type Closing = 'closed' | 'held' | 'broken' | 'skipped';
 
@@ -40,7 +40,7 @@ export class LedgerClosingService implements OnModuleDestroy {
     @Inject(BILLING_OPTIONS) private readonly options: BillingOptions,
   ) {}
 
-  /** Cancels a closing under way. */
+  /** Cancels a closing in progress. */
   onModuleDestroy(): void {
     this.stopping.abort();
   }
@@ -51,7 +51,7 @@ export class LedgerClosingService implements OnModuleDestroy {
     await logFailure(this.logger, failure, () => this.close());
   }
 
-  /** Closes every day that is old enough. Resolves with the outcome of each, the oldest one first. */
+  /** Closes every day that is old enough. Resolves with the outcome of each day, oldest first. */
   async close(): Promise<Closing[]> {
     const { rows } = await this.pool.query<{ day: string }>(FIND_DAYS, [this.options.closeAfterDays]);
     if (rows.length === 0) return [];

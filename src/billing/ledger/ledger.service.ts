@@ -28,7 +28,7 @@ interface BalanceRow {
 
 type PostingKind = 'topup' | 'refund';
 
-/** Ledger entries that are not charges of requests, and the verification of all entries. */
+/** Ledger entries other than charges of requests, and the verification of all entries. */
 @Injectable()
 export class LedgerService {
   constructor(@Inject(MONEY_POOL) private readonly pool: Pool) {}
@@ -72,7 +72,7 @@ export class LedgerService {
   }
 
   /**
-   * Every broken invariant of money, receipts, their totals, stored answers and days; empty when there is none. Safe
+   * Every broken invariant of money, receipts, their totals, stored responses and days; empty if there is none. Safe
    * under load.
    * @param timeoutMs for each statement: one for money, one for records, one for each day; default: no limit
    * @throws CheckTimeoutError
@@ -80,7 +80,7 @@ export class LedgerService {
   async verify(timeoutMs: number | null = null): Promise<LedgerViolation[]> {
     const client = await this.pool.connect();
     try {
-      // Where its platform supports it, the server then cancels the query of an interrupted command.
+      // If its platform supports this, the server cancels the query when the command is interrupted.
       await client.query(`SET client_connection_check_interval = '2s'`).catch(() => undefined);
       await client.query('BEGIN READ ONLY');
       const violations = [
@@ -140,8 +140,8 @@ function assertOwnReference(reference: string): void {
 
 /**
  * Interprets the result of `money_post`: `true` when the entry was written, `false` when it already existed.
- * @throws GatewayError `not_found`, `conflict`, `insufficient_credits`, `validation_failed` when the balance would be
- * more than {@link MAX_MICRO}.
+ * @throws GatewayError `not_found`, `conflict`, `insufficient_credits`, `validation_failed` when the balance would
+ *   exceed {@link MAX_MICRO}
  */
 function assertPosted(outcome: string | undefined): boolean {
   switch (outcome) {
@@ -178,14 +178,14 @@ function accountNotFound(): GatewayError {
 export interface BalanceCredit {
   /** Positive. */
   readonly amountMicro: Micro;
-  /** Unique for the organization: the same one again changes nothing. */
+  /** Unique for the organization: repeating it changes nothing. */
   readonly reference: string;
 }
 
 export interface BalanceAdjustment {
   /** Signed, not zero. */
   readonly amountMicro: Micro;
-  /** As that of a credit. */
+  /** See {@link BalanceCredit}. */
   readonly reference: string;
   /** For the audit log. */
   readonly reason: string;

@@ -24,7 +24,7 @@ const FINISH = `
   SELECT money_finish($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::jsonb, p_completions => $6::jsonb)`;
 const VOID = `SELECT '' FROM money_void($1::uuid[], $2::uuid[], $3::uuid[], $4)`;
 
-/** The accounts of these organizations that are not locked. */
+/** The accounts of these organizations that no transaction has locked. */
 export const FIND_FREE_ACCOUNTS = `
   SELECT organization_id FROM organization_account WHERE organization_id = ANY ($1::uuid[]) FOR UPDATE SKIP LOCKED`;
 
@@ -53,7 +53,7 @@ export function reserveStatement(commands: readonly ReserveCommand[], owner: str
   };
 }
 
-/** By position; `null` for a batch without any, as most are. */
+/** Idempotency claims by position; `null` if the batch has none, the usual case. */
 function claimsOf(commands: readonly ReserveCommand[]): string | null {
   if (commands.every(({ claim }) => claim == null)) return null;
   return JSON.stringify(
@@ -61,7 +61,7 @@ function claimsOf(commands: readonly ReserveCommand[]): string | null {
   );
 }
 
-/** One answer per command: `undefined` when the amount is held, else the refusal. */
+/** One result per command: `undefined` if the amount is held, otherwise the refusal. */
 export function readReserveAnswers(text: string, count: number): (Error | undefined)[] {
   const words = text.split(',');
   return Array.from({ length: count }, (_, position) => {
@@ -124,7 +124,7 @@ export function finishStatement(commands: readonly FinishCommand[]): MoneyStatem
   };
 }
 
-/** By position; `null` for a batch without any, as most are. */
+/** Completions by position; `null` if the batch has none, the usual case. */
 function completionsOf(commands: readonly FinishCommand[]): string | null {
   if (commands.every(({ completion }) => completion == null)) return null;
   return JSON.stringify(
@@ -168,15 +168,15 @@ export function recordValues(record: UsageRecord): string {
   return JSON.stringify([...values, attemptLog, pricedBy]);
 }
 
-/** What the charge follows from besides the counts; a vendor's bill has no column of its own. */
+/** The inputs of the charge besides the counts. A vendor's bill has no column of its own, so it is stored here. */
 function storedPricing({ usage, pricedBy }: UsageRecord): StoredPricing | null {
   const billed = vendorBillOf(usage);
   return billed === null ? pricedBy : { ...pricedBy, billed };
 }
 
 /**
- * One result per command. When the call is a retry, a reservation already in the requested state counts as ended by it:
- * the first attempt was committed although its answer was lost.
+ * One result per command. When the call is a retry, a reservation that is already in the requested state counts as
+ * ended by this call: the first attempt committed, but its response was lost.
  */
 export function readFinishAnswers(
   text: string,
@@ -212,7 +212,9 @@ function arrayLiteral(values: readonly string[]): string {
   return `{${values.join(',')}}`;
 }
 
-/** The receipt without characters that PostgreSQL refuses, and without attempt log and price options (free text). */
+/**
+ * The receipt without characters that PostgreSQL refuses, and without free text: the attempt log and the price options.
+ */
 export function toStorableRecord(record: UsageRecord): UsageRecord {
   return {
     ...record,

@@ -36,10 +36,10 @@ import type { FinishCommand, FinishResult, ReserveCommand, StoreAnswer } from '.
 
 type MoneyCall = 'reserve' | 'finish' | 'void';
 
-/** Share of the usual wait: requests for a locked account fail within 1.5 s (fault test F-13). */
+/** Share of the usual time limit: requests for a locked account fail within 1.5 s (fault test F-13). */
 const ISOLATED_WAIT_SHARE = 2 / 3;
 
-/** The batches of some organizations. Those of different lanes run in parallel and never lock the same account. */
+/** The batch queues of some organizations. Different lanes run in parallel and never lock the same account. */
 interface MoneyLane {
   readonly reserving: MoneyConnection;
   readonly ending: MoneyConnection;
@@ -48,16 +48,16 @@ interface MoneyLane {
 }
 
 /**
- * Creates and ends holds. Every call is idempotent by reservation id, so a batch whose answer was lost is sent again; a
- * hold that may or may not exist is voided. Every hold ends: by its request, by the persistent queue, or by the sweeper
- * after this process crashed.
+ * Creates and ends holds. Every call is idempotent by reservation id, so a batch whose response was lost is sent again,
+ * and a hold that may or may not exist is voided. Every hold ends: by its request, by the persistent queue, or by the
+ * sweeper after this process crashed.
  */
 @Injectable()
 export class ReservationService {
   private readonly logger = new Logger(ReservationService.name);
   private readonly lanes: readonly MoneyLane[];
   private readonly voids: BatchQueue<VoidCommand, undefined>;
-  /** Limits all queues together to one isolated batch, so that most connections serve accounts that are not locked. */
+  /** At most one isolated batch runs across all queues, so that most connections serve accounts that are not locked. */
   private readonly runAlone = pLimit(1);
   /** Responses whose copy is not stored yet; their charges wait for it. */
   private readonly storing = new InFlight();
@@ -132,10 +132,10 @@ export class ReservationService {
   }
 
   /**
-   * Resolves once the amount is held, durably.
-   * @throws KeyClaimedError when `claim` came too late;
+   * Resolves once the amount is durably held.
+   * @throws KeyClaimedError when another request has claimed the idempotency key first;
    * GatewayError `budget_exceeded` (details: which), `spending_limit_exceeded`, `insufficient_credits`;
-   * `service_unavailable` when the service is overloaded, shutting down, or the database does not answer in time; no
+   * `service_unavailable` when the service is overloaded or shutting down, or the database does not respond in time; no
    * hold remains then.
    */
   reserve(command: ReserveCommand): Promise<void> {
@@ -149,8 +149,8 @@ export class ReservationService {
 
   /**
    * Ends a hold and writes the request's receipt in one transaction. Resolves when it is committed.
-   * @throws GatewayError `service_unavailable` when that takes too long; the hold is still ended in the background:
-   * settled, or with `releaseOnTimeout` released. An attempt whose outcome is unknown may have charged.
+   * @throws GatewayError `service_unavailable` when that takes too long. The hold is still ended in the background:
+   *   settled, or with `releaseOnTimeout` released. If the outcome of an attempt is unknown, it may have charged.
    */
   finish(command: FinishCommand): Promise<FinishResult> {
     return this.laneOf(command.organizationId).endings.push(command);
@@ -186,7 +186,7 @@ export class ReservationService {
     return finish({ ...command, completion });
   }
 
-  /** Admits no new holds and waits for open operations. `false`: some holds are left to the sweeper. */
+  /** Admits no new holds and waits for open operations. `false`: the sweeper must end some holds. */
   async drain(): Promise<boolean> {
     this.closing = true;
     const { lanes } = this;
@@ -207,7 +207,7 @@ export class ReservationService {
     return [...areReserved, ...areEnded].every(Boolean);
   }
 
-  /** The queues of this process, for the metrics. */
+  /** The load of this process's queues, for the metrics. */
   describeQueues(): readonly (QueueLoad & { readonly queue: MoneyCall })[] {
     return [
       { queue: 'reserve', ...joinLoads(this.lanes.map(({ reservations }) => reservations.load)) },
@@ -216,7 +216,7 @@ export class ReservationService {
     ];
   }
 
-  /** Counts the calls of a batch and its operations, of which single ones may be refused. */
+  /** Counts the calls of a batch and its operations, since operations may be refused individually. */
   private measured<Operation, Answer>(
     call: MoneyCall,
     execute: BatchQueueOptions<Operation, Answer>['execute'],
@@ -262,8 +262,8 @@ export class ReservationService {
   }
 
   /**
-   * A receipt that the database cannot store (for example a NUL in a model name) must not prevent the charge: it is
-   * written without the invalid parts, or else not at all.
+   * A receipt that the database cannot store (for example with a NUL in a model name) must not prevent the charge: it
+   * is written without the invalid parts, or not at all.
    */
   private fallbackFor(command: FinishCommand, error: unknown): FinishCommand | null {
     const { reservationId, record } = command;

@@ -13,14 +13,14 @@ export interface BudgetStanding {
   readonly budget: Budget;
   /** For `balance`: the balance. */
   readonly limitMicro: Micro;
-  /** Spent in the window plus held for open requests; for `balance`: held only. */
+  /** Spent in the window plus held for open requests; for `balance`: only the held amount. */
   readonly usedMicro: Micro;
   readonly wouldRefuse: boolean;
 }
 
 /** Whether a hold would be granted. */
 export interface SpendingOutlook {
-  /** Budgets that are set. */
+  /** Only the budgets that are set. */
   readonly budgets: readonly BudgetStanding[];
   /** The error that the client would receive; `null`: the hold would be granted. */
   readonly refusal: GatewayError | null;

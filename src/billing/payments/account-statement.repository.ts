@@ -29,13 +29,13 @@ export interface LedgerLine {
   readonly kind: LedgerEntryKind;
   /** Change of the balance. */
   readonly deltaMicro: Micro;
-  /** The balance once the entry was booked; `null` for entries from before it was recorded. */
+  /** The balance after the entry; `null` for entries from before it was recorded. */
   readonly balanceAfterMicro: Micro | null;
   /** For a charge: the request, whose job has the same id. */
   readonly requestId: string | null;
   readonly isJob: boolean;
   readonly keyId: string | null;
-  /** For a payment and what was paid back of it. */
+  /** For a payment and for refunds of it. */
   readonly purchaseId: string | null;
   /** For all kinds but charges. */
   readonly reference: string | null;
@@ -145,16 +145,16 @@ export class AccountStatementRepository {
     return { items: page.items.map(toLedgerLine), nextCursor: page.nextCursor };
   }
 
-  /** The UTC day, `YYYY-MM-DD`, of the oldest requests whose charges the ledger has; `null`: it has all of them. */
+  /** The UTC day, `YYYY-MM-DD`, of the oldest requests whose charges are in the ledger; `null`: all charges are. */
   async chargesKeptFrom(): Promise<string | null> {
     const [row] = await this.dataSource.query<{ day: string | null }[]>('SELECT ledger_kept_from()::text AS day');
     return row?.day ?? null;
   }
 
   /**
-   * The whole ledger in pages of `pageSize`, newest first, read on demand. Entries booked meanwhile are newer than the
-   * first page and not included.
-   * @throws Error at the end when charges from `keptFrom` on were archived meanwhile: some may be missing
+   * The whole ledger in pages of `pageSize`, newest first, read on demand. Entries booked in the meantime are newer
+   * than the first page and are not included.
+   * @throws Error at the end when charges from `keptFrom` on were archived in the meantime: some may be missing
    */
   async *readLedger(
     organizationId: string,
@@ -171,7 +171,7 @@ export class AccountStatementRepository {
   }
 }
 
-/** Reads no charges for another kind. The condition must be literal for the planner to recognize it. */
+/** Reads charges only if the kind includes them. The condition must be literal for the planner to recognize it. */
 function ledgerQuery({ kind }: LedgerFilter): string {
   const ofKind = kind === undefined ? '' : `AND l.kind = $7 ${kind === 'charge' ? '' : `AND l.kind <> 'charge'`}`;
   return `

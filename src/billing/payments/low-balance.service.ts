@@ -14,8 +14,8 @@ export interface LowBalance {
 }
 
 /**
- * Notified, credited since, and above the threshold again. The available amount also rises when a hold ends: without
- * requiring a credit, a balance near the threshold would cause repeated notices.
+ * Organizations that were notified, have been credited since, and are above the threshold again. The available amount
+ * also rises when a hold ends: without requiring a credit, a balance near the threshold would cause repeated notices.
  */
 const REARM = `
   UPDATE billing_settings s SET low_balance_notified_at = NULL, low_balance_claimed_at = NULL
@@ -27,8 +27,8 @@ const REARM = `
                     AND l.organization_delta_micro > 0 AND l.created_at > s.low_balance_notified_at)`;
 
 /**
- * Claims one organization for five minutes: an older claim without a result belongs to a crashed process. Its account
- * is locked, so that a credit is either in the balance or later than the claim; while one is being booked, the next run
+ * Claims one organization for five minutes; an older claim without a result belongs to a crashed process. Locks the
+ * account, so that a credit is either in the balance or later than the claim. If a credit is being booked, the next run
  * decides.
  */
 const CLAIM = `

@@ -41,8 +41,8 @@ const CONNECTIONS = 2;
 const logger = new Logger('Payments');
 
 /**
- * The only way to credit payments. An event is applied in the transaction that records it, so that it may arrive any
- * number of times, in any process and order; after a lost response the provider sends it again.
+ * The only way to credit payments. An event is applied in the transaction that records it, so it may arrive any number
+ * of times, in any process and order. If the response is lost, the provider sends the event again.
  */
 @Injectable()
 export class PaymentEventService {
@@ -74,7 +74,7 @@ export class PaymentEventService {
     );
   }
 
-  /** A wrong secret would otherwise show only in purchases that are paid and expire. */
+  /** Logs an invalid signature: a wrong secret would otherwise only show in purchases that are paid but expire. */
   private async readEvent(name: PaymentProviderName, rawBody: Buffer, headers: EventHeaders): Promise<PaymentEvent> {
     const provider = this.providers.require(name);
     try {
@@ -146,7 +146,7 @@ export class PaymentEventService {
     const after = {
       ...next,
       owedMicro: await bookTakenBack(manager, before, next, event.id),
-      // A review covers what was known then.
+      // A review only covers what was known at its time.
       reviewedAt: outcome === 'nothing' ? next.reviewedAt : null,
     };
     await savePurchase(manager, after);

@@ -61,7 +61,7 @@ export async function findPurchaseById(manager: EntityManager, id: string): Prom
   return entity && toPurchase(entity);
 }
 
-/** Locks the purchase until the transaction ends: its events wait. @param organizationId absent: of any organization */
+/** Locks the purchase until the transaction ends, so its events wait. @param organizationId absent: any organization */
 export async function lockPurchaseOf(
   manager: EntityManager,
   organizationId: string | undefined,
@@ -265,7 +265,7 @@ export async function expirePurchases(
   }));
 }
 
-/** An older event of the same refund may arrive later: a failed refund stays failed. */
+/** Ignores an older event of the same refund that arrives later: a failed refund stays failed. */
 const KEEP_REFUND = `
   INSERT INTO payment_refund AS kept (provider, id, payment_reference, amount_micro, has_failed) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (provider, id) DO UPDATE SET has_failed = true WHERE excluded.has_failed AND NOT kept.has_failed`;
@@ -279,14 +279,16 @@ export async function persistRefund(
   await manager.query(KEEP_REFUND, [provider, refundId, paymentReference, amountMicro.toString(), hasFailed]);
 }
 
-/** A dispute from before ids were stored has the payment's id: the first event of a dispute names it. */
+/**
+ * Gives the id to a dispute that was stored before ids were: it has the payment's id until its first event with an id.
+ */
 const NAME_DISPUTE = `
   UPDATE payment_dispute SET id = $2 WHERE provider = $1 AND id = $3 AND payment_reference = $3
      AND NOT EXISTS (SELECT FROM payment_dispute WHERE provider = $1 AND id = $2)`;
 
 /**
- * An older event of the same dispute may arrive later. Money is reinstated after it was withdrawn, also within a
- * second.
+ * Ignores an older event of the same dispute that arrives later. Within the same second, a reinstatement wins, because
+ * it always follows the withdrawal.
  */
 const KEEP_DISPUTE = `
   INSERT INTO payment_dispute AS kept (provider, id, payment_reference, withheld_micro, reported_at)

@@ -33,7 +33,7 @@ export class StripeProvider implements PaymentProvider {
 
   constructor(
     private readonly account: StripeAccount,
-    /** Buyers return to it after the checkout. */
+    /** The dashboard to which buyers return after the checkout. */
     private readonly dashboardUrl: string,
     private readonly clock: Clock,
     private readonly timeoutMs = TIMEOUT_MS,
@@ -78,8 +78,8 @@ export class StripeProvider implements PaymentProvider {
   }
 
   /**
-   * The same order yields the same checkout: if its id is unknown, it is requested again. If Stripe does not create it
-   * then, it cannot be paid either, since its URL was never returned.
+   * The same order yields the same checkout: if the id is unknown, the checkout is requested again. If Stripe then does
+   * not create it, it cannot be paid either, since its URL was never returned.
    */
   async closeCheckout(order: CheckoutOrder, reference: string | null): Promise<boolean> {
     let id = reference;
@@ -133,7 +133,7 @@ async function connect({ secretKey, apiBaseUrl }: StripeAccount) {
   const url = apiBaseUrl === null ? null : new URL(apiBaseUrl);
   return new Stripe(secretKey, {
     timeout: TIMEOUT_MS,
-    // The buyer retries with the same key, instead of waiting for two timeouts.
+    // No retries: the buyer retries with the same key, which is faster than waiting for two timeouts.
     maxNetworkRetries: 0,
     telemetry: false,
     ...(url !== null && {
@@ -144,7 +144,7 @@ async function connect({ secretKey, apiBaseUrl }: StripeAccount) {
   });
 }
 
-/** The library's own timeout restarts with every byte. */
+/** The library's own timeout restarts with every byte, so this one limits the whole call. */
 function withinTime<Result>(call: Promise<Result>, timeoutMs: number): Promise<Result> {
   return within(timeoutMs, call, 'Stripe has not answered in time');
 }
@@ -260,9 +260,9 @@ function readDisputed(dispute: StripeObject, withheldMicro: bigint | null, creat
 }
 
 /**
- * What the bank keeps after it returned money: nothing, unless the dispute is lost. Of a lost one it returns what the
- * buyer got as a refund before. Balance transactions are in the currency of the account: their ratio is the returned
- * share of the disputed amount.
+ * The amount that the bank keeps after the dispute: nothing, unless the dispute is lost. From a lost dispute the bank
+ * returns what the buyer already got as a refund. Balance transactions are in the account's currency, so only their
+ * ratio, the returned share of the disputed amount, is used.
  */
 function readStillWithheld({ status, amount, balance_transactions: transactions }: StripeObject): bigint | null {
   if (status !== 'lost') return 0n;

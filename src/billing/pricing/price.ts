@@ -38,7 +38,7 @@ export interface PriceLine {
   readonly quantity: number;
   readonly rateMicro: Micro;
   readonly per: number;
-  /** Its share of the cost, which is rounded up once: lines below a micro-unit may share one. */
+  /** The line's share of the cost. The cost is rounded up once, so several lines below a micro-unit may share one. */
   readonly costMicro: Micro;
 }
 
@@ -157,7 +157,9 @@ export class CompiledPrice {
     return isPriced ? total : null;
   }
 
-  /** Strictly more than the threshold, cached input included; then the whole request is billed at the tier's rates. */
+  /**
+   * A tier applies strictly above its threshold, cached input included; the whole request is then billed at its rates.
+   */
   private ratesFor(usage: UsageVector, baseRates: ScaledRates): ScaledRates {
     if (this.tiers.length === 0) {
       return baseRates;
@@ -249,7 +251,7 @@ function jobCost(kind: TimedMedia, perJob: number | undefined, sink: LineSink | 
 
 function tokenCost(usage: UsageVector, rates: ScaledRates, sink: LineSink | null): bigint {
   let total = 0n;
-  // A request uses two or three of the ten classes; the others cost a comparison.
+  // A request uses two or three of the ten classes; each of the others costs only a comparison.
   for (const tokenClass of TOKEN_CLASSES) {
     const count = usage[tokenClass];
     if (count > 0) {
@@ -337,7 +339,7 @@ function isSane(usage: UsageVector): boolean {
   );
 }
 
-/** A bill of nothing counts as none: a vendor that forgets a number must not make a result free. */
+/** A bill of zero counts as no bill: a vendor that omits a number must not make a result free. */
 function isAmount(value: number | undefined): boolean {
   return value === undefined || (value > 0 && value <= MAX_UNITS);
 }

@@ -5,7 +5,7 @@ import type { UsageVector } from '../../providers/contract/usage';
 /** The part of a vendor's bill that a price charges. */
 export interface BillPrice {
   readonly unit: 'vendor_cost_micro' | 'vendor_unit' | 'megapixel';
-  /** Positive and finite; charged exactly as its decimal text says. */
+  /** Positive and finite; charged exactly as its decimal text states. */
   readonly quantity: number;
   /** For `per` units. */
   readonly rateMicro: number;
@@ -32,15 +32,15 @@ export function billPriceOf({ vendor_cost, unit, megapixel }: Price, usage: Usag
   return null;
 }
 
-/** A bill of nothing counts as none, so that no result is free by mistake. */
+/** A bill of zero counts as no bill, so that no result is free by mistake. */
 function isCharged(quantity: number | undefined): quantity is number {
   return quantity !== undefined && quantity > 0;
 }
 
-/** In percent of the list price. */
+/** As a percentage of the list price. */
 const TOLERANCE = 5n;
 
-/** Whether a bill is so far from the catalogue's rows that these are probably out of date. */
+/** Whether a bill differs so much from the catalogue's rows that these are probably out of date. */
 export function differsFromList(billedMicro: Micro, listedMicro: Micro): boolean {
   const difference = billedMicro > listedMicro ? billedMicro - listedMicro : listedMicro - billedMicro;
   return difference * 100n > listedMicro * TOLERANCE;

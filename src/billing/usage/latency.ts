@@ -1,6 +1,6 @@
 /**
- * Elements of `migrations/functions/usage_latency_sum.sql`: one for each counter that has requests, in order. Plain
- * arrays, because a month of hours by model has 15,000 of them.
+ * Elements of `migrations/functions/usage_latency_sum.sql`: one for each counter with requests, in order. A flat list
+ * of numbers, because a month of hours by model has 15,000 of them.
  */
 export type LatencyCounters = readonly number[];
 
@@ -17,7 +17,7 @@ export interface Latency {
 
 export const NO_LATENCIES: LatencyCounters = [];
 
-/** An element of the database is this times the number of requests, plus the counter. */
+/** A database element is this factor times the number of requests, plus the counter. */
 const ELEMENT_FACTOR = 256;
 const FIRST_TOKEN_COUNTERS = 128;
 
@@ -80,7 +80,7 @@ export function latencyOf(counters: LatencyCounters): Latency {
   };
 }
 
-/** Of the counters from `start` to `end`, exclusive. */
+/** Quantiles of the counters from `start` to `end`, exclusive. */
 function quantilesOf(counters: LatencyCounters, start: number, end: number): Quantiles | null {
   if (start === end) return null;
   let total = 0;
@@ -91,7 +91,7 @@ function quantilesOf(counters: LatencyCounters, start: number, end: number): Qua
   };
 }
 
-/** The duration of the request with this rank, the shortest first. */
+/** The duration of the request with this rank, where the shortest has the lowest rank. */
 function quantileOf(counters: LatencyCounters, start: number, rank: number): number {
   let seen = 0;
   for (let index = start; index < counters.length; index++) {
@@ -102,7 +102,7 @@ function quantileOf(counters: LatencyCounters, start: number, rank: number): num
   throw new Error(`No request has rank ${rank} of ${seen}.`);
 }
 
-/** The value whose greatest relative error is least: the harmonic mean of the shortest and the longest of the step. */
+/** The value with the smallest maximum relative error: the harmonic mean of the step's bounds. */
 function middleOf(step: number): number {
   const shortest = STEP_BOUNDS_MS[step - 1] ?? 0;
   const longest = (STEP_BOUNDS_MS[step] ?? shortest + 1) - 1;

@@ -1,6 +1,6 @@
 import { type Modality, modalitiesOf, type ModalityGroup } from '../../core/types/modality';
 
-/** The operations of `/v1` that spend, and so write a receipt, and the `@Modality()` of their routes. */
+/** The operations of `/v1` that cost credits, and so write a receipt, with the `@Modality()` of their routes. */
 export const OPERATION_MODALITIES = {
   createChatCompletion: 'text',
   createCompletion: 'text',

@@ -5,7 +5,7 @@ import { CLOCK, type Clock } from '../../core/time/clock';
 
 const TABLE = 'usage_record';
 const DAY_MS = 86_400_000;
-/** Until then the day of a request may get its receipt: a job ends up to 7 days after its submission. */
+/** A day may still get receipts for this long: a job ends up to 7 days after its submission. */
 const RECEIPTS_ARRIVE_MS = 8 * DAY_MS;
 
 /** Removes receipts after their retention, whole days at a time. */
@@ -30,15 +30,15 @@ export class ReceiptRetention {
   }
 
   /**
-   * Removes the days all of whose receipts are older than `before`; returns how many.
-   * @throws Error of PostgreSQL, `query_canceled`: a transaction still reads receipts; the next call completes the
-   * removal
+   * Removes the days whose receipts are all older than `before`; returns how many.
+   * @throws Error of PostgreSQL, `query_canceled`: a transaction is still reading receipts; the next call completes the
+   *   removal
    */
   async removeDays(before: Date): Promise<number> {
     let removed = 0;
     for (const day of await this.partitions.list(TABLE)) {
       if (day.state === 'attached' && !(await this.isOver(day, before))) continue;
-      // Before the receipts are gone: the verification must not miss them.
+      // Recorded before the receipts are removed, so that the verification does not miss them.
       await this.dataSource.query(
         `INSERT INTO receipt_history (kept_since)
            SELECT $1::timestamptz WHERE NOT EXISTS (SELECT FROM receipt_history WHERE kept_since >= $1)`,

@@ -146,8 +146,8 @@ function firstIdOf(day: number): string {
 }
 
 /**
- * Two ranges instead of one: for a single one, PostgreSQL may read a partition through its primary key and sort what it
- * finds, although all rows of the partition are in the range.
+ * Two ranges instead of one: for a single range, PostgreSQL may read a partition through its primary key and then sort
+ * all rows, although every row of the partition is in the range.
  */
 function inRange(first: string, middle: string, end: string): string {
   return `(r.id >= ${first}::uuid AND r.id < ${middle}::uuid OR r.id >= ${middle}::uuid AND r.id < ${end}::uuid)`;
@@ -161,7 +161,7 @@ export class RequestLogRepository {
     @Inject(ReadDatabase) private readonly reads: Pick<ReadDatabase, 'query'>,
   ) {}
 
-  /** Also of a request that has just ended. `null`: the organization has none of this id. */
+  /** Also finds a request that has just ended. `null`: the organization has no request with this id. */
   async find(organizationId: string, id: string): Promise<RequestDetails | null> {
     const [row] = await this.dataSource.query<RequestDetailsRow[]>(
       `SELECT ${DETAILS} FROM usage_record r WHERE r.id = $1 AND r.organization_id = $2`,
@@ -178,9 +178,9 @@ export class RequestLogRepository {
 
   /**
    * The requests in the stretches that match the filter and come after a position, newest first. Each stretch is read
-   * backwards through the index on organization and time until `limit` requests match, so that only rows within the
-   * stretches are read. The first range of ids leaves partitions out of the plan, that of a stretch out of its
-   * execution.
+   * backwards through the index on organization and time until `limit` requests match, so only rows within the
+   * stretches are read. The first range of ids excludes partitions from the plan, the range of a stretch excludes them
+   * from its execution.
    * @param stretches latest first
    */
   async list(

@@ -14,7 +14,7 @@ export interface RequestPage {
   readonly nextCursor: string | null;
 }
 
-/** What a search found; `pausedAt`: it has not read the requests from there on. */
+/** The result of a search. `pausedAt`: where the search stopped, so requests from there on are unread. */
 interface Found {
   readonly found: readonly RequestSummary[];
   readonly pausedAt: RequestPosition | null;
@@ -42,9 +42,9 @@ const NO_SUCH_REQUEST = 'There is no such request.';
 const END_OF_TIME_MS = Date.UTC(2200, 0, 1);
 /** Growth factor of a search that has not found enough. */
 const WIDER = 4;
-/** Requests that one page reads at most, in whole minutes, when a filter may match none of them. */
+/** Maximum number of requests that one page reads, in whole minutes, when a filter may match none of them. */
 const MOST_READ = 50_000;
-/** Hours of more requests are split into minutes. */
+/** Hours with more requests are split into minutes. */
 const MANY_REQUESTS = 2_000;
 const HOUR_MS = 3_600_000;
 /** The first window of a search: for a busy organization it usually fills a page. */
@@ -74,7 +74,7 @@ export class RequestLogService {
     return { requests, nextCursor: next === null ? null : encodeCursor([next.createdAt, next.id]) };
   }
 
-  /** All requests, page by page, some of them empty; no rows or connection are held between two pages. */
+  /** All requests, page by page; a page may be empty. No rows or connection are held between two pages. */
   async *pages(organizationId: string, filter: RequestFilter, size: number): AsyncGenerator<readonly RequestSummary[]> {
     let after: RequestPosition | null = null;
     do {
@@ -132,8 +132,8 @@ export class RequestLogService {
 
   /**
    * A filter may match one request in a thousand, so only the minutes with matching requests are read, as the totals
-   * show them, and no more than the page needs. If a key and a model are named, some minutes have fewer matches than
-   * shown. Pauses when `budget` requests were read.
+   * show them, and no more than the page needs. If the filter names a key and a model, some minutes have fewer matches
+   * than the totals show. Pauses when `budget` requests have been read.
    */
   private async searchWindow(
     organizationId: string,
@@ -164,8 +164,8 @@ export class RequestLogService {
   }
 
   /**
-   * Latest first. The totals do not know what a filter by row matches: its hours have the number of requests to read in
-   * place of that of matches, and busy ones are split.
+   * Latest first. The totals do not show matches of a filter that applies to rows: its hours state the number of
+   * requests to read instead of matches, and busy hours are split.
    */
   private async hoursToRead(
     organizationId: string,
@@ -186,12 +186,12 @@ function toPosition([createdAt, id]: readonly string[]): RequestPosition {
   return { createdAt: createdAt as string, id: id as string };
 }
 
-/** Before all requests that ended at this time, after all earlier ones. */
+/** The position before all requests that ended at this time and after all earlier ones. */
 function positionAt(ms: number): RequestPosition {
   return { createdAt: new Date(ms).toISOString(), id: '00000000-0000-0000-0000-000000000000' };
 }
 
-/** Whether only the rows, and not the totals, show what matches. */
+/** Whether the filter needs the rows, because the totals do not show its matches. */
 function isByRow({ provider, minCostMicro, minTotalMs }: RequestFilter): boolean {
   return provider !== undefined || minCostMicro !== undefined || minTotalMs !== undefined;
 }

@@ -82,8 +82,8 @@ const OTHERS = 'other';
 type GroupSums<Name = string> = Map<Name, UsageSums[]>;
 
 /**
- * The usage of an organization, or of all together, over time. Read from totals, so that its cost does not depend on
- * the traffic.
+ * The usage of one organization, or of all together, over time. Read from totals, so that the cost of a query does not
+ * depend on traffic.
  */
 @Injectable()
 export class UsageSeriesService {
@@ -125,7 +125,8 @@ export class UsageSeriesService {
         return [...gather(await this.totals.sumNamed(query, groupBy, [value], 'none'), query, () => value)];
       }
       const found = await this.totals.findMostExpensive(query, groupBy, MAX_GROUPS + 1);
-      // There can be as many keys as requests, and the others of them are far more rows than all models.
+      // There can be as many keys as requests, and reading all keys but the named ones takes far more rows than all
+      // models.
       const unnamed = found.length <= MAX_GROUPS ? 'none' : groupBy === 'key' ? 'all' : 'others';
       const rows = await this.totals.sumNamed(query, groupBy, found.slice(0, MAX_GROUPS), unnamed);
       const sums = gather(rows, query, (value) => value);
@@ -213,7 +214,7 @@ function withDifference(sums: GroupSums<string | null>): (readonly [string, Usag
   return others.every(({ requests }) => requests === 0) ? named : [...named, [OTHERS, others]];
 }
 
-/** Of all buckets; the groups share them. */
+/** The start of each bucket; all groups share them. */
 function startsOf({ span, from, to }: TotalsQuery): readonly Date[] {
   const count = (to.getTime() - from.getTime()) / SPAN_MS[span];
   return Array.from({ length: count }, (_, index) => new Date(from.getTime() + index * SPAN_MS[span]));
@@ -251,7 +252,7 @@ function subtract(one: UsageSums, other: UsageSums): UsageSums {
     inputTokens: one.inputTokens - other.inputTokens,
     outputTokens: one.outputTokens - other.outputTokens,
     chargedMicro: one.chargedMicro - other.chargedMicro,
-    // Only keys are subtracted, which have none.
+    // Only keys are subtracted, and totals by key have no latencies.
     latency: NO_LATENCIES,
   };
 }

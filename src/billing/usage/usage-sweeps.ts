@@ -7,9 +7,9 @@ import { ReceiptRetention } from './receipt-retention';
 import { UsageTotalsRepository } from './usage-totals.repository';
 
 const DAY_MS = 86_400_000;
-/** Deltas folded by one statement: small enough to keep it short. */
+/** How many deltas one statement folds: few enough to keep it short. */
 const ROLL_BATCH = 5_000;
-/** Receipts deleted by one statement: small enough that it, and its locks, take some ten milliseconds. */
+/** How many receipts one statement deletes: few enough that it and its locks take about ten milliseconds. */
 const PRUNE_BATCH = 500;
 
 /**
@@ -48,12 +48,12 @@ export class UsageSweeps implements OnModuleDestroy {
     await logFailure(this.logger, failure, () => this.prune());
   }
 
-  /** Resolves when no deltas are left that no other process is folding. */
+  /** Resolves when all deltas are folded, except those that other processes are folding. */
   async roll(): Promise<void> {
     while (!this.stopping && (await this.totals.roll(ROLL_BATCH)) === ROLL_BATCH);
   }
 
-  /** Resolves once no receipt that can be removed is older than the retention. Processes share the work. */
+  /** Resolves once no removable receipt is older than the retention. Processes share the work. */
   async prune(): Promise<void> {
     const before = new Date(this.clock.now() - this.retentionDays * DAY_MS);
     while (!this.stopping && (await this.retention.prune(before, PRUNE_BATCH)) > 0);

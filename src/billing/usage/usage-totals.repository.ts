@@ -31,7 +31,7 @@ export interface TotalsQuery {
   /** Beginning of an hour or a day. */
   readonly from: Date;
   readonly to: Date;
-  /** Only what has this value; totals by model have no key, and totals by key no model and no operation. */
+  /** Only requests with this value. Totals by model have no key, and totals by key have no model and no operation. */
   readonly only?: { readonly dimension: 'model' | 'key'; readonly value: string };
 }
 
@@ -58,7 +58,8 @@ const DAY_MS = 86_400_000;
 const SPAN_SECONDS: Readonly<Record<Span, number>> = { hour: 3_600, day: 86_400 };
 
 /**
- * Reads a row of the primary key: by `min` and `max`, PostgreSQL might read the hours of all organizations in order.
+ * Reads one row of the primary key: with `min` and `max`, PostgreSQL might read the hours of all organizations in
+ * order.
  */
 const HOUR = (comparison: '>=' | '<=', bound: string, order: string): string => `
   SELECT CASE WHEN organization_id = $1 AND span = 'hour' THEN starts_at END AS hour
@@ -153,9 +154,9 @@ export class UsageTotalsRepository {
   }
 
   /**
-   * Sums by bucket for each of the values, read through an index on the value, and under `null` what `unnamed` says:
-   * nothing, the values that are not named, or all values together. Rows of one value in one organization are not added
-   * up: the caller does so faster than PostgreSQL.
+   * Sums by bucket for each of the values, read through an index on the value. `unnamed` states what the rows under
+   * `null` contain: nothing, all other values, or all values. Rows of one value in one organization are not added up,
+   * because the caller does that faster than PostgreSQL.
    */
   sumNamed(
     query: TotalsQuery,
@@ -173,7 +174,7 @@ export class UsageTotalsRepository {
     const rest = {
       none: '',
       others: ` UNION ALL ${sumsOf(table, null, query.span, `AND ${column} <> ALL ($4::${type}[])`)}`,
-      // Totals by model are fewer. Without latencies, because those of the named keys are not known.
+      // Read from totals by model, which are fewer, and without latencies, since those of the named keys are unknown.
       all: ` UNION ALL ${sumsOf('usage_by_model', null, query.span, '', NO_LATENCY)}`,
     };
     return this.readPacked(`${named}${rest[unnamed]}`, [query.organizationId, query.from, query.to, values]);

@@ -10,7 +10,7 @@ import { UsageTotalsRepository } from './usage-totals.repository';
 
 /**
  * The usage of organizations: request log, breakdown of charges, sums over time. The money functions write and count
- * the receipts (`README.md`); this module reads, sums and, after their retention, removes them.
+ * the receipts (`README.md`); this module reads and sums them, and removes them after their retention.
  */
 @Module({
   imports: [PartitionsModule, SchedulingModule],

@@ -21,7 +21,7 @@ export interface RequestFilter {
   readonly modality?: ModalityGroup;
   readonly operation?: Operation;
   readonly errorCode?: string;
-  /** The last one tried. */
+  /** The last provider that was tried. */
   readonly provider?: string;
   readonly minCostMicro?: Micro;
   readonly minTotalMs?: number;
@@ -66,7 +66,7 @@ export interface UsageSums {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly chargedMicro: Micro;
-  /** Of successful requests by model; totals by key have none. */
+  /** Latencies of successful requests by model; totals by key have none. */
   readonly latency: LatencyCounters;
 }
 
