@@ -11,7 +11,7 @@ import type { JobEnding, MediaJob } from './media-job.types';
 
 /** Rows per query. */
 const BATCH = 100;
-/** With this many blocked accounts in one sweep, the database itself is at fault. */
+/** If this many accounts are blocked in one sweep, the database itself is at fault. */
 const MAX_BLOCKED_ACCOUNTS = 5;
 const EXPIRED: JobEnding = { status: 'expired' };
 
@@ -80,7 +80,7 @@ export class JobExpiry implements OnModuleDestroy {
     }
   }
 
-  /** `false`: the job has already ended in another way. */
+  /** `false`: the job has already ended otherwise. */
   private async expire(job: MediaJob): Promise<boolean> {
     const receipt = receiptOf(job, EXPIRED, NO_USAGE, this.clock.now());
     return (await this.money.finish(job.id, EXPIRED, receipt)) !== null;

@@ -4,7 +4,7 @@ import { microToJson, type Micro } from '../core/types/micro';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 import type { JobKind, JobSettings } from './media-job.types';
 
-/** The amount held for a job and the most it may cost. */
+/** The amount held for a job, and the job's maximum cost. */
 export interface JobHold {
   readonly holdMicro: Micro;
   readonly maxCostMicro: Micro;
@@ -15,7 +15,7 @@ export function jobCostMicro(price: CompiledPrice, settings: JobSettings, second
   return jobUsageCostMicro(price, settings, { ...NO_USAGE, seconds });
 }
 
-/** The cost of a result, by the vendor's bill where the price charges it. */
+/** The cost of a result, charged by the vendor's bill if the price says so. */
 export function jobUsageCostMicro(price: CompiledPrice, settings: JobSettings, usage: UsageVector): Micro | null {
   return price.costMicro(usage, pricedDetailsOf(settings) ?? undefined);
 }

@@ -11,11 +11,14 @@ import { StoredObjects } from '../core/storage/stored-objects';
 import type { ImageParams } from './job-lane';
 import type { MediaJob, MusicSettings, VideoSettings } from './media-job.types';
 
-/** Above the indexes of the results, which count from 0, so that deleting the job's objects includes its inputs. */
+/**
+ * Index of the first input. Above the indexes of the results, which count from 0, so that deleting the job's objects
+ * includes its inputs.
+ */
 const FIRST_INPUT_INDEX = 900;
 const FIRST_FRAME_INDEX = 998;
 const LAST_FRAME_INDEX = 999;
-/** How `params` describes an inline image. A client cannot send a URL of this form. */
+/** How `params` describes an inline image. Clients cannot send a URL of this form. */
 const INLINE_IMAGE = /^data:(image\/[a-z]+);bytes=\d+$/;
 
 /** A URL of a submission and the field that contains it. */

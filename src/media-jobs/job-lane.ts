@@ -27,7 +27,7 @@ export const NEEDS_INPUTS = `(kind = 'video' AND provider_handle IS NULL AND inp
   AND num_nonnulls(params -> 'image_url', params -> 'end_image_url', params -> 'input_images') > 0)`;
 
 /**
- * Jobs of one lane may delay each other: a lane is a deployment or, while images are fetched, an organization, since
+ * Jobs of one lane may delay each other. A lane is a deployment or, while images are fetched, an organization, because
  * the organization chooses the hosts.
  */
 export function laneOf(job: LaneJob): string {

@@ -23,7 +23,7 @@ export interface ListedJob extends MediaJob {
   readonly createdAtText: string;
 }
 
-/** Over `media_job_organization_index`. */
+/** Uses `media_job_organization_index`. */
 const LIST = `
   SELECT j.*, ${textOfTime('j.created_at')} AS created_at_text
     FROM media_job j

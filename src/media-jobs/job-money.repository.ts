@@ -18,7 +18,7 @@ const SUBMIT = `
   SELECT answer, body, headers FROM media_job_submit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
                                                      $17, $18, $19, p_trace_parent => $20, p_webhook_host => $21)`;
 const FINISH = 'SELECT * FROM media_job_finish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
-/** One statement, so that an end and its entry in the audit log commit together. */
+/** One statement, so that the end of a job and its audit log entry commit together. */
 const FINISH_AUDITED = `
   WITH ended AS (${FINISH}),
        logged AS (INSERT INTO audit_entry (${AUDIT_COLUMNS})
@@ -26,19 +26,22 @@ const FINISH_AUDITED = `
   SELECT * FROM ended`;
 
 interface SubmitRow {
-  /** `accepted`, `replayed` or `fingerprint_mismatch`; else a refusal of `money_reserve`. */
+  /** `accepted`, `replayed` or `fingerprint_mismatch`; otherwise a refusal of `money_reserve`. */
   readonly answer: string;
   readonly body: Buffer | null;
   readonly headers: Record<string, string> | null;
 }
 
-/** Preconditions of an end, when one no longer holds, nothing changes; and the values written with it. */
+/**
+ * Preconditions for ending a job, and values that are written with the end. If a precondition no longer holds, nothing
+ * changes.
+ */
 export interface EndOptions {
-  /** For a worker: no other worker has claimed the job since. */
+  /** For a worker: no other worker has claimed the job since it was read. */
   readonly fence?: number;
-  /** For a decision based on a read: the job has not changed since. */
+  /** For a decision based on a read: the job has not changed since that read. */
   readonly version?: number;
-  /** For a change that a user of the dashboard made. */
+  /** For a change by a user of the dashboard. */
   readonly audit?: AuditRecord;
 }
 
@@ -78,9 +81,9 @@ export class JobMoneyRepository {
   }
 
   /**
-   * Ends a job: settles or releases its hold and writes artifacts, receipt and webhook delivery. Returns the ended job,
-   * or `null` without any change: it has already ended, the guard does not hold, or it cannot end this way now
-   * (`media_job_finish`). Safe to repeat after a lost response; then read the job.
+   * Ends a job: settles or releases its hold and writes artifacts, receipt and webhook delivery. Returns the ended job.
+   * `null`: nothing changed, because the job has already ended, a precondition does not hold, or the job cannot end
+   * this way now (`media_job_finish`). Safe to repeat after a lost response; read the job in that case.
    * @throws GatewayError `service_unavailable` when the database does not respond
    */
   async finish(id: string, ending: JobEnding, record: UsageRecord, options: EndOptions = {}): Promise<MediaJob | null> {

@@ -12,7 +12,7 @@ import type { JobKind, JobSettings, MusicSettings, VideoSettings } from './media
 
 const UNREAD_IMAGE: ImageFile = { bytes: Buffer.alloc(0), contentType: 'image/png' };
 
-/** UTF-8 bytes of all names and values. */
+/** Maximum UTF-8 bytes of all names and values. */
 const MAX_METADATA_BYTES = 16_384;
 
 /** A submission of either kind. */

@@ -12,8 +12,8 @@ export class JobRemoval {
   ) {}
 
   /**
-   * Deletes the objects, then the rows. Objects that storage fails to delete keep their own rows and are retried.
-   * `false`: the job must still be canceled at its provider and is removed after that.
+   * Deletes the objects, then the rows. Rows of objects that storage fails to delete remain and are retried. `false`:
+   * the job must first be canceled at its provider, and is removed after that.
    * @throws GatewayError `service_unavailable`, or the database error
    */
   async remove(job: DeletedJob): Promise<boolean> {
@@ -22,7 +22,7 @@ export class JobRemoval {
     return this.jobs.remove(job);
   }
 
-  /** Deletes what a step has stored after its job was deleted. @throws as {@link remove} */
+  /** Deletes objects that a step stored after its job was deleted. @throws as {@link remove} */
   async discardLateObjects(job: MediaJob): Promise<void> {
     if ((await this.jobs.find(job.id, job.organizationId, job.kind)) === null) await this.objects.deleteAll(job);
   }

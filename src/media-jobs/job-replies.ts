@@ -26,7 +26,7 @@ export class JobReplies {
     return toJobReply(job, job.status === 'succeeded' ? await this.artifactsOf(job) : []);
   }
 
-  /** None when object storage is no longer configured. */
+  /** Empty when object storage is no longer configured. */
   private async artifactsOf(job: MediaJob): Promise<ArtifactReply[]> {
     if (!this.objects.isConfigured) return [];
     const artifacts = await this.jobs.findArtifacts(job);

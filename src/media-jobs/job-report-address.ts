@@ -7,18 +7,18 @@ const PATH = '/v1/job-reports/';
 const PURPOSE = 'addresses for reports about jobs';
 const KEY_BYTES = 32;
 
-/** A submission of a job: `provider_token` of its row. */
+/** Identifies a submission of a job: `provider_token` in its row. */
 const SUBMISSION = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})-\d{1,9}$/;
 
-/** What a valid address authorizes a report about. */
+/** The submission that a valid address permits a report about. */
 export interface ReportedSubmission {
   readonly jobId: string;
   readonly providerToken: string;
 }
 
 /**
- * The addresses at which providers report that a job may have ended. Each is for one submission, and its signature is
- * the permission. Providers reach them only where `PUBLIC_BASE_URL` is https.
+ * The addresses at which providers report that a job may have ended. Each address is for one submission, and its
+ * signature authorizes the report. Providers can only reach the gateway if `PUBLIC_BASE_URL` is https.
  */
 @Injectable()
 export class JobReportAddress {

@@ -6,7 +6,7 @@ import type { ReportCall, SignedReport } from '../providers/contract/media-job';
 import { ProvidersService } from '../providers/providers.service';
 import type { ReportedJob } from './media-job.repository';
 
-/** For the keys of a vendor, which waits for the answer. */
+/** Time limit for fetching a vendor's keys, since the vendor is waiting for the response. */
 const TIMEOUT_MS = 5_000;
 const MAX_KEYS_BYTES = 64 * 1024;
 const DEADLINES = { connectMs: TIMEOUT_MS, firstTokenMs: TIMEOUT_MS, idleMs: TIMEOUT_MS, totalMs: TIMEOUT_MS };
@@ -23,7 +23,7 @@ export class JobReportSignatures {
   ) {}
 
   /**
-   * Passes the reports of vendors that do not sign.
+   * Accepts reports of vendors that do not sign.
    * @throws GatewayError `validation_failed`; `service_unavailable` when the keys cannot be fetched
    */
   async assertValid({ provider: id, kind, keyId }: ReportedJob, report: SignedReport): Promise<void> {

@@ -16,8 +16,8 @@ declare module 'fastify' {
 const WINDOW_MS = 15 * 60_000;
 
 /**
- * Verifies the signed address of a report, before the body is read. Limits forged ones per network, like failed logins;
- * valid ones always pass, since all reports of a vendor come from few networks.
+ * Verifies the signed address of a report before the body is read. Limits forged addresses per network, like failed
+ * logins. Valid ones always pass, since all reports of a vendor come from few networks.
  */
 @Injectable()
 export class JobReportGuard implements CanActivate {

@@ -4,12 +4,12 @@ import { KeepsRawBody, PublicWithOptionalBody } from '../core/http/route.decorat
 import { JobReportGuard } from './job-report.guard';
 import { JobReports } from './job-reports';
 
-/** Longer ones are not returned. */
+/** Longer challenges are not returned. */
 const MAX_CHALLENGE_LENGTH = 200;
 
 /**
- * Reports of providers about jobs. A report is a hint: nothing in it is trusted, and the response reveals nothing about
- * the job. So a body that cannot be read does no harm, unless its vendor signs it.
+ * Reports of providers about jobs. A report is only a hint: nothing in it is trusted, and the response reveals nothing
+ * about the job. An unreadable body is therefore accepted, unless the vendor signs its reports.
  */
 @Controller('v1/job-reports')
 export class JobReportsController {

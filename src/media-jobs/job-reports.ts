@@ -6,15 +6,17 @@ import { JobReportSignatures } from './job-report-signatures';
 import { JobWakeUps } from './job-wake-ups';
 import { MediaJobRepository } from './media-job.repository';
 
-/** Between two reports about a job that lead to a poll: a repeated report costs no call to the provider. */
+/**
+ * Minimum time between two polls that reports about one job cause, so that a repeated report costs no provider call.
+ */
 const PAUSE_MS = 2_000;
-/** Of jobs whose last report is remembered. */
+/** Maximum number of submissions whose last report is remembered. */
 const MAX_REMEMBERED = 10_000;
 
 /** Receives reports that jobs may have ended, and brings their next poll forward. */
 @Injectable()
 export class JobReports {
-  /** Submissions by the time of their last report, the oldest first. */
+  /** The time of each submission's last report, oldest first. */
   private readonly receivedAtMs = new Map<string, number>();
 
   constructor(
@@ -25,15 +27,15 @@ export class JobReports {
   ) {}
 
   /**
-   * Resolves alike for a job that waits for its next poll, and for one that needs none.
-   * @throws GatewayError `validation_failed` for a report that its vendor should have signed and did not;
-   *   `service_unavailable` when that cannot be verified
+   * Does not reveal whether the job is waiting for its next poll or needs none.
+   * @throws GatewayError `validation_failed` when the vendor signs reports and this one has no valid signature;
+   *   `service_unavailable` when the signature cannot be verified
    */
   async receive({ jobId, providerToken }: ReportedSubmission, report: SignedReport): Promise<void> {
     const job = await this.jobs.findReported(jobId, providerToken);
     if (job === null) return;
     await this.signatures.assertValid(job, report);
-    // Only now: an invalid report must not keep a valid one from counting.
+    // Checked last: an invalid report must not prevent a valid one from taking effect.
     if (this.isTooEarly(providerToken)) return;
     if (await this.jobs.bringPollForward(job, providerToken)) await this.wakeUps.wake(job);
   }

@@ -76,7 +76,7 @@ export class JobRoutes {
   }
 }
 
-/** Without the candidates whose adapter refuses the job. @throws GatewayError of the first, when all do */
+/** The candidates whose adapter accepts the job. @throws GatewayError of the first candidate when all refuse */
 function ableOf(candidates: readonly Candidate[], { outline }: SpecifiedJob, kind: JobKind): readonly Candidate[] {
   const refusals: ProviderError[] = [];
   const able = candidates.filter(({ provider, deployment }) => {

@@ -134,12 +134,12 @@ export class JobSubmissionService {
       const facts = holdFacts(submission.holdMicro);
       return await inStep(context.trace, 'hold', () => this.commit(submission, references), facts);
     } finally {
-      // The job that continues is not a request in flight.
+      // The job continues, but the request is no longer in flight.
       lease.release(0);
     }
   }
 
-  /** The row of the job, before any hold. */
+  /** Builds the row of the job, before any hold. */
   private async prepare(
     order: JobOrder,
     target: InferenceTarget,
@@ -181,7 +181,7 @@ export class JobSubmissionService {
       if (isAccepted) void this.wakeUps.wake(submission);
       return answer;
     } catch (error) {
-      // When the database does not respond, the job may exist and need its images.
+      // When the database does not respond, the job may exist, so its images must be kept.
       isAccepted = !(error instanceof GatewayError) || error.code === 'service_unavailable';
       throw error;
     } finally {

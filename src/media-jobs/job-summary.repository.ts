@@ -4,7 +4,7 @@ import { JOB_STATUSES, type JobStatus } from './media-job.states';
 
 export interface JobCount {
   readonly status: JobStatus;
-  /** The last one that the jobs were sent to; `null` before the first. */
+  /** The provider that the jobs were last sent to; `null`: not sent yet. */
   readonly provider: string | null;
   readonly jobs: number;
 }
@@ -20,11 +20,11 @@ export interface JobsSummary {
   /** Jobs that ended before this are not counted. */
   readonly endedSince: Date;
   readonly counts: readonly JobCount[];
-  /** Queued for longest. */
+  /** The job that has been queued for longest. */
   readonly oldestWaiting: WaitingJob | null;
 }
 
-/** Over `media_job_due_index`, which has the few jobs under way, and `media_job_completed_index`. */
+/** Uses `media_job_due_index`, which has only the few unfinished jobs, and `media_job_completed_index`. */
 const COUNTS = `
   SELECT status, provider, count(*)::integer AS jobs
     FROM (SELECT status, provider FROM media_job WHERE completed_at IS NULL
@@ -36,7 +36,7 @@ const OLDEST_WAITING = `
   SELECT id, organization_id AS "organizationId", model, created_at AS "createdAt"
     FROM media_job WHERE completed_at IS NULL AND status = 'queued' ORDER BY created_at, id LIMIT 1`;
 
-/** The jobs of all organizations in figures. */
+/** Counts of jobs across all organizations. */
 @Injectable()
 export class JobSummaryRepository {
   constructor(private readonly dataSource: DataSource) {}

@@ -92,7 +92,7 @@ function usualWithin({ min, max, step }: { min: number; max: number; step?: numb
   return step === undefined ? longest : min + Math.floor((longest - min) / step) * step;
 }
 
-/** Steps are whole seconds, so only whole numbers are multiples. */
+/** Steps are whole seconds, so only whole numbers can be multiples. */
 function isMultiple(seconds: number, step: number): boolean {
   return seconds % step === 0;
 }

@@ -19,7 +19,7 @@ const MAX_CANCEL_ATTEMPTS = 5;
 
 export interface Cancellation {
   readonly job: MediaJob;
-  /** `false`: the job ended otherwise meanwhile. */
+  /** `false`: the job has meanwhile ended otherwise. */
   readonly isCanceled: boolean;
 }
 
@@ -38,8 +38,8 @@ export class JobTermination {
 
   /**
    * @param reread reads the job again
-   * @param auditOf the entry to write together with the cancellation of the job as it is then
-   * @throws GatewayError `job_not_cancellable`, `service_unavailable`, and what `reread` throws
+   * @param auditOf creates the audit entry that is written with the cancellation, from the job's state at that time
+   * @throws GatewayError `job_not_cancellable`, `service_unavailable`, and whatever `reread` throws
    */
   async cancel(
     found: MediaJob,
@@ -55,7 +55,7 @@ export class JobTermination {
       const canceled = await this.money.finish(job.id, CANCELED, receipt, options);
       if (canceled !== null) return { job: canceled, isCanceled: true };
       const current = await reread();
-      // The version is unchanged, so `media_job_finish` refused: the result is being fetched.
+      // The version is unchanged, so `media_job_finish` refused: the result is being stored.
       if (current.version === job.version) break;
       job = current;
     }

@@ -4,7 +4,7 @@ import type { Queue } from 'bullmq';
 import { QueueConnection } from '../core/queue/queue-connection';
 import { WakeUpQueue } from '../core/queue/wake-up-queue';
 
-/** Its entries carry only the ids of jobs; the rows hold the due times. */
+/** Entries carry only job ids; the due times are in the rows. */
 export const MEDIA_JOB_QUEUE = 'media-jobs';
 
 /** Wakes a worker for a job. */

@@ -5,7 +5,7 @@ import type { JobDelivery } from '../webhooks/webhook.types';
 import { JobReplies } from './job-replies';
 import { MediaJobRepository } from './media-job.repository';
 
-/** The webhook body of a job: the reply that `GET` returns at this moment. */
+/** Builds the webhook body of a job: the response that `GET` would return at this moment. */
 @Injectable()
 export class JobWebhookBody implements WebhookBodySource {
   constructor(

@@ -4,12 +4,13 @@ import type { JobAdapter, JobHandle } from '../providers/contract/media-job';
 import { type MediaJobRow, toMediaJob } from './media-job.row';
 import type { JobClaim, JobKey, JobWakeUp, MediaJob } from './media-job.types';
 
-/** A worker that does not renew its lease for this long loses the job. It renews four times per lease. */
+/** A worker that does not renew its lease within this time loses the job. Workers renew four times per lease. */
 const LEASE_SECONDS = 60;
 
 /**
- * The worker's later writes use this fence, until it releases the lease or another worker claims the job. A claim is
- * for the version that was read: when the job has changed since, it claims nothing.
+ * Claims the job and creates a new fence, which the worker's later writes require until it releases the lease or
+ * another worker claims the job. A claim requires the version that was read: if the job has changed since, nothing is
+ * claimed.
  */
 const CLAIM = `
   UPDATE media_job j
@@ -27,7 +28,7 @@ const RELEASED = 'lease_owner = NULL, lease_until = NULL';
 const nextRunIn = (parameter: string): string =>
   `next_run_at = now() + ${parameter}::float8 * interval '1 millisecond'`;
 
-/** Not accepted by any provider. `submitted` only when the previous provider was synchronous. */
+/** No provider has accepted the job. `submitted` occurs here only after a synchronous provider. */
 const UNSENT = `status IN ('queued', 'submitted') AND provider_handle IS NULL`;
 
 const RENEW = `
@@ -74,8 +75,8 @@ const WITHDRAW_SUBMISSION = `
   RETURNING version`;
 
 /**
- * A job that was canceled or expired meanwhile stays so, and gets the handle so that it can be canceled at its
- * provider.
+ * A job that was canceled or expired in the meantime keeps that state, but stores the handle so that it can be canceled
+ * at its provider.
  */
 const STORE_HANDLE = `
   UPDATE media_job
@@ -96,7 +97,10 @@ const RECORD_POLL = `
    WHERE ${OWNED} AND status IN ('submitted', 'running')
   RETURNING version`;
 
-/** The same for a poll without a claim: it applies only to the version that was polled. A claim makes a new one. */
+/**
+ * Records a poll that was made without a claim. Applies only to the version that was polled, since every claim creates
+ * a new one.
+ */
 const RECORD_UNCLAIMED_POLL = `
   UPDATE media_job SET ${POLLED}
    WHERE organization_id = $1 AND id = $2 AND version = $3 AND status IN ('submitted', 'running') AND expires_at > now()
@@ -120,7 +124,7 @@ export interface SubmissionTarget {
 /** The result of a poll. */
 export interface PollFindings {
   readonly isRunning: boolean;
-  /** Percent; `null`: the provider does not say. */
+  /** Percent; `null`: the provider does not report it. */
   readonly progress: number | null;
 }
 
@@ -133,7 +137,7 @@ interface StoredHandleRow extends VersionRow {
 }
 
 /**
- * The writes of a worker to its job. Each returns `null` without any change when the job has ended or belongs to
+ * The writes of a worker to its job. Each returns `null` and changes nothing when the job has ended or belongs to
  * another worker. Writes that end a step release the lease and return the new version.
  */
 @Injectable()
@@ -161,8 +165,8 @@ export class JobWorkRepository {
   }
 
   /**
-   * Ends a step in which no provider accepted the job, or its provider no longer knew it or lacked the result that it
-   * had announced. All may be transient; a stored handle and a successful poll reset the count.
+   * Ends a step with a setback: no provider accepted the job, or the provider no longer knew the job or lacked its
+   * announced result. All of these may be transient. Storing a handle or a successful poll resets the count.
    */
   recordSetback(claim: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
     return this.endStep(claim, RECORD_SETBACK, nextRunInMs);
@@ -174,8 +178,8 @@ export class JobWorkRepository {
   }
 
   /**
-   * Must be committed before the provider is called: from then on the job may have been accepted. Returns the token.
-   * With a synchronous provider the job is `submitted` at once, otherwise when its handle is stored.
+   * Must be committed before the provider is called, because from then on the job may have been accepted. Returns the
+   * token. With a synchronous provider the job becomes `submitted` at once, otherwise when its handle is stored.
    */
   async beginSubmission(claim: JobClaim, target: SubmissionTarget): Promise<string | null> {
     const { provider, deploymentId, priceVersionId, mode, account } = target;
@@ -184,7 +188,7 @@ export class JobWorkRepository {
     return row?.provider_token ?? null;
   }
 
-  /** Ends a submission that the provider definitely did not accept, so that another may follow. */
+  /** Ends a submission that the provider definitely did not accept, so that another submission may follow. */
   withdrawSubmission(claim: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
     return this.endStep(claim, WITHDRAW_SUBMISSION, nextRunInMs);
   }
@@ -216,8 +220,8 @@ export class JobWorkRepository {
   }
 
   /**
-   * The provider has finished and will bill: for 60 seconds from the first call the job cannot be canceled. Repeat
-   * before each attempt.
+   * Call this when the provider has finished and will bill: for 60 seconds from the first call, the job cannot be
+   * canceled. Repeat before each attempt.
    */
   async beginFinalizing(claim: JobClaim): Promise<boolean> {
     return (await this.changeOwned(claim, BEGIN_FINALIZING)).length > 0;

@@ -41,7 +41,7 @@ export class JobsService {
     const found = await this.require(lookup);
     const { job, isCanceled } = await this.termination.cancel(found, () => this.require(lookup));
     if (isCanceled) return this.replies.of(job);
-    // It was under way when the request arrived: the caller did not mean to delete a result.
+    // The job was in progress when the request arrived, so the caller did not mean to delete a result.
     if (!isFinal(found.status) && job.status === 'succeeded') {
       throw notCancelable('The job has just succeeded. Delete it again to remove it and its results.');
     }

@@ -21,7 +21,7 @@ const FIND_ARTIFACTS = `
   SELECT a.*, o.delete_at FROM media_artifact a JOIN stored_object o ON o.key = a.storage_key AND o.delete_at > now()
    WHERE a.organization_id = $1 AND a.job_id = $2 ORDER BY a.position`;
 
-/** A live lease means that a worker holds the job, which schedules the next step itself. */
+/** While a worker holds the job under a live lease, that worker schedules the next step. */
 const FIND_NEXT_STEP = `
   SELECT organization_id AS "organizationId", id, version, ${LANE} AS lane,
          GREATEST(0, extract(epoch FROM next_run_at - clock_timestamp()) * 1000)::float8 AS "inMs"
@@ -29,7 +29,7 @@ const FIND_NEXT_STEP = `
    WHERE organization_id = $1 AND id = $2 AND completed_at IS NULL AND expires_at > now()
      AND (lease_until IS NULL OR lease_until <= now())`;
 
-/** Only a poll can be brought forward, not a submission, and only of the submission that the report is about. */
+/** Only a poll can be brought forward, not a submission, and only for the submission that the report is about. */
 const BRING_POLL_FORWARD = `
   UPDATE media_job SET next_run_at = now()
    WHERE organization_id = $1 AND id = $2 AND provider_token = $3 AND completed_at IS NULL
@@ -37,14 +37,14 @@ const BRING_POLL_FORWARD = `
   RETURNING id`;
 
 /**
- * The submission that a report may bring forward. Over `media_job_id_index`: the address of a report names no
- * organization.
+ * The submission that a report may bring forward. Uses `media_job_id_index`, because the address of a report contains
+ * no organization.
  */
 const FIND_REPORTED = `
   SELECT organization_id AS "organizationId", id, provider, kind, provider_handle ->> 'keyId' AS "keyId" FROM media_job
    WHERE id = $1 AND provider_token = $2 AND completed_at IS NULL AND provider_handle IS NOT NULL`;
 
-/** Over `media_job_due_index`, the longest overdue first. A live lease means that a worker holds the job. */
+/** Uses `media_job_due_index`, longest overdue first. Skips jobs that a worker holds under a live lease. */
 const FIND_DUE = `
   SELECT organization_id AS "organizationId", id, version, ${LANE} AS lane FROM media_job
    WHERE completed_at IS NULL AND next_run_at <= now() - make_interval(secs => $1) AND expires_at > now()
@@ -52,7 +52,7 @@ const FIND_DUE = `
      AND ${NEEDS_INPUTS} = $4 AND ${LANE} <> ALL ($3::text[])
    ORDER BY next_run_at LIMIT $2`;
 
-/** Over `media_job_expiry_index`. A worker that holds an expired job finds it ended at its next write. */
+/** Uses `media_job_expiry_index`. A worker that holds an expired job finds out at its next write. */
 const FIND_EXPIRED = `
   SELECT * FROM media_job
    WHERE completed_at IS NULL AND expires_at <= now() AND organization_id <> ALL ($2::uuid[])
@@ -60,7 +60,7 @@ const FIND_EXPIRED = `
    ORDER BY expires_at LIMIT $1`;
 
 /**
- * Over `media_job_cancel_index`. Schedules the next attempt up front (5 s, 10 s, 20 s, 40 s) in case this worker dies.
+ * Uses `media_job_cancel_index`. Schedules the next attempt now (5 s, 10 s, 20 s, 40 s) in case this worker dies.
  */
 const CLAIM_CANCELLATIONS = `
   UPDATE media_job j
@@ -78,8 +78,8 @@ const MARK_DELETED = `
   RETURNING id`;
 
 /**
- * Over `media_job_completed_index`. A job stays until its webhook was delivered or given up, which takes up to two
- * days: its deletion would withdraw it.
+ * Uses `media_job_completed_index`. A job stays until its webhook was delivered or given up, which takes up to two
+ * days, because deleting the job would withdraw the webhook.
  */
 const MARK_PAST_RETENTION = `
   UPDATE media_job SET deleted_at = now(), version = version + 1
@@ -91,7 +91,7 @@ const MARK_PAST_RETENTION = `
             ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   RETURNING id`;
 
-/** Over `media_job_deleted_index`. A pending cancellation still needs the handle. */
+/** Uses `media_job_deleted_index`. A pending cancellation still needs the handle. */
 const FIND_DELETED = `
   SELECT id, organization_id AS "organizationId", kind
     FROM media_job WHERE deleted_at IS NOT NULL AND cancel_due_at IS NULL ORDER BY deleted_at LIMIT $1`;
@@ -100,8 +100,8 @@ const REMOVE_ARTIFACTS = `
    WHERE j.organization_id = $1 AND j.id = $2 AND j.deleted_at IS NOT NULL
      AND a.organization_id = j.organization_id AND a.job_id = j.id`;
 /**
- * Over `media_artifact_created_index`: storage deletes no object before its retention ends, so younger rows are
- * skipped. A row is removed after its object.
+ * Uses `media_artifact_created_index`. Storage deletes no object before its retention ends, so younger rows are
+ * skipped. A row is removed only after its object.
  */
 const REMOVE_LOST_ARTIFACTS = `
   DELETE FROM media_artifact
@@ -112,8 +112,8 @@ const REMOVE_LOST_ARTIFACTS = `
             ORDER BY a.created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   RETURNING id`;
 /**
- * The reservation, the receipt, the idempotency record and the delivery log stay. Pending deliveries are withdrawn; a
- * post under way is recorded when it ends, and its next attempt finds no job.
+ * Keeps the reservation, the receipt, the idempotency record and the delivery log. Withdraws pending deliveries; a post
+ * in progress is recorded when it ends, and its next attempt finds no job.
  */
 const REMOVE = `
   WITH removed AS (
@@ -130,7 +130,7 @@ const REMOVE = `
 /** A deleted job whose objects and rows remain. */
 export type DeletedJob = Pick<MediaJob, 'id' | 'organizationId' | 'kind'>;
 
-/** What identifies the sender of a report. */
+/** A reported job, with the facts that identify the sender of the report. */
 export interface ReportedJob extends JobKey {
   readonly provider: string;
   readonly kind: JobKind;
@@ -219,7 +219,7 @@ export class MediaJobRepository {
     return rows.map(toMediaJob).flatMap((job) => (job.handle === null ? [] : [{ job, handle: job.handle }]));
   }
 
-  /** The provider has confirmed the cancellation, or it is too late. */
+  /** Records that the provider confirmed the cancellation, or that it came too late. */
   async endCancellation({ organizationId, id }: JobKey): Promise<void> {
     await this.change(END_CANCELLATION, [organizationId, id]);
   }
@@ -236,7 +236,7 @@ export class MediaJobRepository {
     });
   }
 
-  /** Deletes jobs that ended at least so long ago, but none with a pending webhook. Returns their number. */
+  /** Deletes jobs that ended at least this long ago, except those with a pending webhook. Returns how many. */
   async markPastRetention(retentionHours: number, limit: number): Promise<number> {
     return (await this.change(MARK_PAST_RETENTION, [retentionHours, limit])).length;
   }

@@ -54,7 +54,7 @@ export interface MediaArtifactRow {
   readonly height: number | null;
   readonly duration_seconds: number;
   readonly storage_key: string;
-  /** Of its stored object. */
+  /** When the stored object may be deleted. */
   readonly delete_at: Date;
 }
 

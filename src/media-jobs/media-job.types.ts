@@ -49,12 +49,14 @@ export interface MediaJob {
   readonly metadata: Readonly<Record<string, string>>;
   /** The `traceparent` of the submission; `null`: it was not traced. */
   readonly traceParent: string | null;
-  /** This and the next two: the target of the last submission; `null` before the first. */
+  /** This and the next two fields: the target of the last submission; `null` before the first. */
   readonly provider: string | null;
   readonly deploymentId: string | null;
   readonly priceVersionId: string | null;
   readonly providerToken: string | null;
-  /** Of the provider's accounts, the one that got the last submission; `null`: it has one, or does not deduplicate. */
+  /**
+   * The provider account that got the last submission; `null`: the provider has one account, or does not deduplicate.
+   */
   readonly submissionAccount: string | null;
   readonly handle: JobHandle | null;
   /** Number of submissions to providers. */
@@ -63,15 +65,15 @@ export interface MediaJob {
   readonly submitStartedAt: Date | null;
   readonly polls: number;
   /**
-   * Consecutive steps in which no provider accepted the job, or its provider did not know it or lacked its result, and
-   * the time of the first.
+   * Consecutive steps in which no provider accepted the job, or its provider did not know the job or lacked its result;
+   * and the time of the first such step.
    */
   readonly setbacks: number;
   readonly setbackSince: Date | null;
-  /** Content types of the fetched images by field; `null` until they are stored. */
+  /** Content types of the fetched images, by field; `null` until the images are stored. */
   readonly inputTypes: Readonly<Record<string, string>> | null;
   readonly nextRunAt: Date;
-  /** Counts the claims: a write with an old fence changes nothing. */
+  /** Counts the claims: a write with an old fence has no effect. */
   readonly fence: number;
   /** Counts the changes; a wake-up for an old version claims nothing. */
   readonly version: number;
@@ -94,7 +96,7 @@ export type JobKey = Pick<MediaJob, 'organizationId' | 'id'>;
 /** A worker's claim to a job. */
 export type JobClaim = JobKey & Pick<MediaJob, 'fence'>;
 
-/** The version of a job whose next step is due: a claim of an older version fails. */
+/** The version of a job whose next step is due: claiming an older version fails. */
 export type JobWakeUp = JobKey & Pick<MediaJob, 'version'>;
 
 /** A job with a next step. */
@@ -103,13 +105,13 @@ export interface DueJob extends JobWakeUp {
   readonly lane: string;
 }
 
-/** What a poll needs of the row of an accepted job. Until the job ends, only `polls` changes. */
+/** The columns that a poll needs from the row of an accepted job. Until the job ends, only `polls` changes. */
 export type PolledJob = JobKey &
   Pick<MediaJob, 'kind' | 'model' | 'provider' | 'deploymentId' | 'submissions' | 'polls' | 'traceParent'> & {
     readonly handle: JobHandle;
   };
 
-/** A due poll of a job whose row needs not be read. */
+/** A due poll for which the row need not be read. */
 export interface DuePoll extends DueJob {
   readonly job: PolledJob;
 }

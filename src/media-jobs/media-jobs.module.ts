@@ -14,7 +14,7 @@ import { MediaJobsCoreModule } from './media-jobs-core.module';
 import { MusicController } from './music.controller';
 import { VideoController } from './video.controller';
 
-/** The video, music and job endpoints (`README.md`). Workers may run in another process. */
+/** The video, music and job endpoints (`README.md`). Workers may run in other processes. */
 @Module({
   imports: [AttemptsModule, IdempotencyModule, LimitsModule, MediaJobsCoreModule, ModelsModule, OutboundModule],
   controllers: [VideoController, MusicController, JobsController, JobReportsController],

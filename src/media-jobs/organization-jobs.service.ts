@@ -14,7 +14,7 @@ import type { MediaJob } from './media-job.types';
 
 export interface OrganizationJob {
   readonly keyId: string;
-  /** As `/v1` returns it, with freshly signed URLs. */
+  /** The job as `/v1` returns it, with freshly signed URLs. */
   readonly job: JobReply;
 }
 

@@ -1,14 +1,14 @@
 import { microToJson } from '../core/types/micro';
 import type { JobKind, JobSubmission } from './media-job.types';
 
-/** JSON text around a gap for `created_at`, which the database sets. */
+/** JSON text around a placeholder for `created_at`, which the database sets. */
 export interface SubmissionText {
   readonly head: string;
   readonly tail: string;
 }
 
 const GAP = '\u0000';
-/** The gap in its JSON escape; no other field can contain it. */
+/** The placeholder as escaped in JSON; no other field can contain it. */
 const WRITTEN_GAP = JSON.stringify(GAP).slice(1, -1);
 
 /** The `object` of a job of this kind. */

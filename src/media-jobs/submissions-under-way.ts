@@ -15,8 +15,8 @@ interface Submission {
 }
 
 /**
- * The submissions in flight in this process, by idempotency key. Concurrent duplicates wait here for the first instead
- * of blocking on one row in the database. Between processes the database decides.
+ * Submissions in flight in this process, by idempotency key. Concurrent duplicates wait here for the first one instead
+ * of blocking on one database row. Between processes, the database decides.
  */
 export class SubmissionsUnderWay {
   private readonly submissions = new Map<string, Submission>();
@@ -33,7 +33,7 @@ export class SubmissionsUnderWay {
   ): Promise<SubmissionResponse> {
     const id = `${organizationId} ${operation} ${key}`;
     const duplicate = this.submissions.get(id);
-    // No await without a duplicate, so that the next request finds this submission.
+    // Without a duplicate there is no `await`, so that the next request finds this submission.
     const known = duplicate === undefined ? null : await duplicate.answer;
     if (known !== null) {
       if (duplicate?.fingerprint !== fingerprint) throw usedForAnotherBody();

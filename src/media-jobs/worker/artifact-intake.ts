@@ -14,8 +14,8 @@ import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options'
 import { LocalFileError, TemporaryFile, TooManyBytesError } from './temporary-file';
 
 /**
- * `unobtainable`: its host answered that it does not deliver the result. `unreachable`: no answer, or one that may
- * change.
+ * `unobtainable`: the host responded that it does not deliver the result. `unreachable`: there was no response, or one
+ * that may change.
  */
 type ResultFault = 'unobtainable' | 'unreachable' | 'unreadable' | 'too-large';
 
@@ -33,7 +33,7 @@ export class ResultError extends Error {
 
 const WEB_URL = /^https?:/i;
 
-/** The adapter and call that a result is fetched with. */
+/** The adapter and call with which a result is fetched. */
 export interface OutputSource {
   readonly adapter: JobAdapter;
   readonly call: ProviderCall;
@@ -58,8 +58,8 @@ export class ArtifactIntake {
   }
 
   /**
-   * @param index of the output among those of its job
-   * @throws ResultError; or the error of our own disk, storage or database, which may be transient
+   * @param index position of the output among those of its job
+   * @throws ResultError, or an error of the gateway's own disk, storage or database, which may be transient
    */
   async take(
     job: MediaJob,
@@ -123,7 +123,7 @@ export class ArtifactIntake {
   }
 }
 
-/** A host that asks to wait, or that the operator's key does not satisfy at the moment, may still have the result. */
+/** A host that asks to wait, or that temporarily refuses the operator's key, may still have the result. */
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 408, 425, 429]);
 
 function faultOf(error: unknown): ResultFault {
@@ -136,7 +136,7 @@ function faultOf(error: unknown): ResultFault {
   return status === null || status >= 500 || TRANSIENT_STATUSES.has(status) ? 'unreachable' : 'unobtainable';
 }
 
-/** `null`: no reply, or a credential was refused. */
+/** `null`: there was no response, or a credential was refused. */
 function statusOf(error: unknown): number | null {
   if (error instanceof OutboundError) return error.status ?? null;
   if (!(error instanceof ProviderError) || error.options.credentialRefused === true) return null;

@@ -20,11 +20,11 @@ export type Success = Extract<JobSnapshot, { readonly state: 'succeeded' }>;
 
 /**
  * `ended`: done. `no-result`: the provider's result cannot be obtained. `unreachable`: its host may deliver it later.
- * `no-storage`: our own storage failed.
+ * `no-storage`: the gateway's own storage failed.
  */
 export type Finalized = 'ended' | 'no-result' | 'unreachable' | 'no-storage';
 
-/** Price versions whose jobs end at about the same time. */
+/** Maximum number of compiled prices: enough for all jobs that end at about the same time. */
 const MAX_COMPILED = 1_000;
 
 /**
@@ -34,7 +34,7 @@ const MAX_COMPILED = 1_000;
 @Injectable()
 export class FinalizeStep {
   private readonly logger = new Logger(FinalizeStep.name);
-  /** By version, which never changes. */
+  /** By price version, which never changes. */
   private readonly compiled = new Map<string, CompiledPrice>();
   private readonly repeats: RepeatGuard;
 
@@ -80,7 +80,7 @@ export class FinalizeStep {
     return 'ended';
   }
 
-  /** Fetching and storing are retried, for hours while a host or the storage is down. */
+  /** Fetching and storing are retried, for hours if a host or the storage is down. */
   private async judge(job: MediaJob, error: unknown): Promise<Finalized> {
     const facts = { job_id: job.id, provider: job.provider, err: error };
     if (!(error instanceof ResultError)) {
@@ -156,7 +156,7 @@ export class FinalizeStep {
   }
 }
 
-/** The seconds that the provider bills; otherwise those of its files, each at most the requested duration. */
+/** The seconds that the provider bills; otherwise those of its files, each limited to the requested duration. */
 function usageOf(job: MediaJob, reported: UsageVector | null, artifacts: readonly NewArtifact[]): UsageVector {
   const usage = reported === null ? NO_USAGE : sanitizeUsage(reported);
   if (usage.seconds > 0) return usage;

@@ -5,14 +5,15 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import type { MemoryClaim } from '../../core/types/request-context';
 
 /**
- * What an image takes while it is submitted: its bytes, their base64, the text of the request, and the bytes of that.
+ * Copies of an image in memory while it is submitted: its bytes, their base64, the text of the request, and the bytes
+ * of that text.
  */
 const COPIES = 4;
 
 /**
- * Limits the memory for images of jobs in this process to `MAX_BUFFERED_BYTES`. An organization may claim only while as
- * much is free as it then holds, so that it leaves room for others. A claim that is alone always fits: no job waits for
- * good.
+ * Limits the memory for job images in this process to `MAX_BUFFERED_BYTES`. An organization may only claim memory while
+ * as much is still free as it would then hold, which leaves room for others. A claim without any others always fits, so
+ * no job waits indefinitely.
  */
 @Injectable()
 export class ImageMemory {
@@ -24,12 +25,12 @@ export class ImageMemory {
     this.bytes = new FairBytes(this.limitBytes);
   }
 
-  /** For images that are about to be downloaded: the claim grows with them. */
+  /** For images that are about to be downloaded; the claim grows with each image. */
   claimForDownload(organizationId: string): ImageClaim {
     return new ImageClaim(this.bytes, organizationId);
   }
 
-  /** For a submission with images of `imageBytes`, from before they are read. `null`: they do not fit now. */
+  /** Claims memory for submitting images of `imageBytes`, before they are read. `null`: they do not fit now. */
   claimForSubmission(organizationId: string, imageBytes: number): ImageClaim | null {
     const claim = new ImageClaim(this.bytes, organizationId);
     // At most half, so that large submissions do not wait until all others have ended.
@@ -37,7 +38,7 @@ export class ImageMemory {
   }
 }
 
-/** What one step of a job holds. */
+/** The memory that one step of a job holds. */
 class ImageClaim implements MemoryClaim {
   /** Whether the images did not fit. */
   isExhausted = false;

@@ -8,8 +8,8 @@ import { type NextStep, nextStep, type JobLease, reschedule } from './job-lease'
 import { noRoomPauseMs } from './pauses';
 
 /**
- * Fetches and stores the images of a job. A separate step in the organization's lane, so that a hanging host takes no
- * slot of a deployment.
+ * Fetches and stores the images of a job. A separate step in the organization's lane, so that an unresponsive host
+ * takes no slot of a deployment.
  */
 @Injectable()
 export class InputStep {

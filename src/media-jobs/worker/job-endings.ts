@@ -12,7 +12,7 @@ import { MediaJobRepository } from '../media-job.repository';
 import { NO_RESULT, UNKNOWN_SUBMISSION } from './job-failure';
 import type { JobEnding, JobError, MediaJob, NewArtifact } from '../media-job.types';
 
-/** Ends jobs for workers. Each end is one transaction, and only the first end of a job takes effect. */
+/** Ends jobs for workers. Each end is one transaction, and only the first one takes effect. */
 @Injectable()
 export class JobEndings {
   private readonly logger = new Logger(JobEndings.name);
@@ -34,7 +34,7 @@ export class JobEndings {
     }
   }
 
-  /** Logs an error: the provider may be working on a result that the gateway never fetches. */
+  /** Logs an error, because the provider may be working on a result that the gateway never fetches. */
   async failUnknown(job: MediaJob, cause?: unknown): Promise<void> {
     const { id: jobId, provider, providerToken } = job;
     const facts = {
@@ -48,7 +48,7 @@ export class JobEndings {
     await this.fail(job, UNKNOWN_SUBMISSION, cause);
   }
 
-  /** Logs an error: the provider may bill a result that it does not deliver, or no longer. */
+  /** Logs an error, because the provider may bill a result that it does not deliver or no longer has. */
   async failWithoutResult(job: MediaJob, error: JobError = NO_RESULT, cause?: unknown): Promise<void> {
     const { id: jobId, provider, deploymentId, handle } = job;
     this.logger.error({

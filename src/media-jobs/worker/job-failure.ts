@@ -12,7 +12,8 @@ export function toProviderError(error: unknown): ProviderError {
 }
 
 /**
- * The error that clients see. Provider error messages are written by the gateway; jobs have no `details` to refer to.
+ * The error that clients see. The gateway writes these messages; jobs have no `details`, so messages cannot refer to
+ * them.
  */
 export function toJobError({ code, message }: ProviderError): JobError {
   return {
@@ -21,18 +22,18 @@ export function toJobError({ code, message }: ProviderError): JobError {
   };
 }
 
-/** The provider does not know the job, which may be transient. */
+/** Whether the provider does not know the job, which may be transient. */
 export function isGone({ options }: ProviderError): boolean {
   const status = options.upstream?.status;
   return status === 404 || status === 410;
 }
 
-/** The provider's report contains a result that exceeds what the gateway reads. */
+/** Whether the provider's result is longer than the gateway reads. */
 export function isTooLong({ options }: ProviderError): boolean {
   return options.upstream?.code === REPLY_TOO_LONG;
 }
 
-/** The provider reports success without a result, which may have expired. */
+/** Whether the provider reports success without a result, which may have expired. */
 export function isWithoutResult({ options }: ProviderError): boolean {
   const isModerated = options.details?.['reason'] === 'content_filtered';
   return options.upstream?.code === SUCCESS_WITHOUT_RESULT && !isModerated;

@@ -16,14 +16,14 @@ interface JobCount {
   readonly oldest_due_seconds: number;
 }
 
-/** Over `media_job_due_index`, which has the few unfinished jobs. */
+/** Uses `media_job_due_index`, which has only the few unfinished jobs. */
 const COUNT_JOBS = `
   SELECT kind, status, count(*)::integer AS jobs,
          GREATEST(0, extract(epoch FROM clock_timestamp() - min(next_run_at)))::double precision AS oldest_due_seconds
     FROM media_job WHERE completed_at IS NULL GROUP BY kind, status`;
 const COUNT_WEBHOOKS = `SELECT count(*)::integer AS pending FROM webhook_delivery WHERE state = 'pending'`;
 
-/** Reads how much work waits in the database, for the metrics of every worker. */
+/** Reads how much work is waiting in the database, for the metrics of every worker. */
 @Injectable()
 export class JobGauges {
   private readonly logger = new Logger(JobGauges.name);

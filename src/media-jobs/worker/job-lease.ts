@@ -4,22 +4,21 @@ import type { JobWorkRepository } from '../job-work.repository';
 import type { JobClaim, JobWakeUp, MediaJob, PolledJob } from '../media-job.types';
 
 /**
- * When the next step is due, and the version of the row that says so. `null`: the job has ended or belongs to another
- * worker.
+ * When the next step is due, and the row version that says so. `null`: the job has ended or belongs to another worker.
  */
 export type NextStep = {
   readonly inMs: number;
   readonly version: number;
-  /** The job that a provider has accepted in this step: the next one is a poll. */
+  /** The job that a provider has accepted in this step, so that the next step is a poll. */
   readonly accepted?: PolledJob;
 } | null;
 
 /** A claimed job, until its lease is released or lost. */
 export interface JobLease {
   readonly job: MediaJob;
-  /** Of this step; `null`: the submission of the job was not traced. */
+  /** The trace of this step; `null`: the submission of the job was not traced. */
   readonly trace: RequestTrace | null;
-  /** Aborted when the job has ended or belongs to another worker: further work has no effect. */
+  /** Aborted when the job has ended or belongs to another worker, so further work has no effect. */
   readonly leaseLost: AbortSignal;
   /** Also aborted when the process shuts down: work that another process can repeat should stop. */
   readonly stopRequested: AbortSignal;
@@ -30,7 +29,7 @@ export function nextStep(scheduled: JobWakeUp | null, inMs: number): NextStep {
   return scheduled === null ? null : { inMs, version: scheduled.version };
 }
 
-/** Ends a step without a result: its job is due again in `inMs`. */
+/** Ends a step without a result: the job is due again in `inMs`. */
 export async function reschedule(
   work: Pick<JobWorkRepository, 'reschedule'>,
   claim: JobClaim,
@@ -68,7 +67,7 @@ export class LeaseKeeper {
   }
 
   private async renew(): Promise<void> {
-    // The lease counts from the request: the response may have been delayed.
+    // Counted from the request, because the response may have been delayed.
     const askedAtMs = this.clock.monotonic();
     try {
       if (await this.work.renewLease(this.claim, this.leaseSeconds)) {
@@ -76,7 +75,8 @@ export class LeaseKeeper {
         return;
       }
     } catch {
-      // The database is unreachable, so no other worker can claim the job. The next renewal shows who holds the lease.
+      // The database is unreachable, so no other worker can claim the job either. The next renewal shows who holds the
+      // lease.
       if (this.clock.monotonic() < this.heldUntilMs) return;
     }
     this.end();

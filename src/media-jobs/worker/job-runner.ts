@@ -23,18 +23,18 @@ import { UpcomingPolls } from './upcoming-polls';
 
 type Step = 'inputs' | 'submit' | 'poll';
 
-/** `not-claimed`: nothing has been done, since the row has changed or another worker holds the job. */
+/** `not-claimed`: nothing was done, because the row has changed or another worker holds the job. */
 export type StepEnd = NextStep | 'not-claimed';
 
 /**
  * Runs job steps in this process: claims a job, runs its due step, writes the result under the fence and releases the
- * lease. If a step dies, the job's row says where the next one starts.
+ * lease. If the process dies during a step, the job's row says where the next step starts.
  */
 @Injectable()
 export class JobRunner {
   private readonly logger = new Logger(JobRunner.name);
   private readonly owner = leaseOwner();
-  /** Separate pools, so that hanging image hosts take no provider slots. */
+  /** Separate pools, so that unresponsive image hosts take no provider slots. */
   private readonly slots: Readonly<Record<JobPool, FairConcurrencyLimiter>>;
   private readonly leaseSeconds: number;
   private readonly upcoming: UpcomingPolls;
@@ -74,7 +74,7 @@ export class JobRunner {
     return this.slots[pool].fullLanes();
   }
 
-  /** The due poll of a job that this process submitted or polled last, for {@link begin}. */
+  /** The due poll of a job that this process was the last to submit or poll, for {@link begin}. */
   takeUpcomingPoll(id: string): DuePoll | null {
     return this.upcoming.take(id);
   }
@@ -84,7 +84,10 @@ export class JobRunner {
     if (this.taking) await this.slots[poolOf(lane)].waitForSlot(lane, timeoutMs);
   }
 
-  /** Runs a step and resolves at its end; never rejects. `null`: no free slot, or a step of this job is under way. */
+  /**
+   * Runs a step and resolves when it ends; never rejects. `null`: there is no free slot, or a step of this job is
+   * running.
+   */
   begin(due: DueJob | DuePoll): Promise<StepEnd> | null {
     if (!this.taking || this.underWay.has(due.id) || !this.slots[poolOf(due.lane)].enter(due.lane)) return null;
     return this.runStep(due);
@@ -117,7 +120,7 @@ export class JobRunner {
     }
   }
 
-  /** A poll claims its job only if there is more to record than that the job runs on, or if it takes long. */
+  /** A poll claims its job only if the job is no longer just running, or if the poll takes long. */
   private async poll(due: DuePoll): Promise<StepEnd> {
     const trace = this.traceOf('poll', due.job);
     let polled: NextStep | 'not-claimed' | Question;
@@ -134,7 +137,7 @@ export class JobRunner {
     return polled;
   }
 
-  /** @param begun a poll of the job that needs the claim */
+  /** @param begun a poll of the job that has started and now needs the claim */
   private async claimAndRun(due: DueJob, begun?: { question: Question; trace: RequestTrace | null }): Promise<StepEnd> {
     const job = await this.work.claim(due, this.owner, this.leaseSeconds);
     if (job === null) {
@@ -177,7 +180,7 @@ export class JobRunner {
   private notePoll(job: PolledJob, { inMs, version }: NonNullable<NextStep>): void {
     const { organizationId, id, kind, model, provider, deploymentId, submissions, polls, traceParent, handle } = job;
     const key = { organizationId, id };
-    // Without the prompt and what else the row has.
+    // Without the prompt and the other columns of the row.
     const next = { ...key, kind, model, provider, deploymentId, submissions, polls, traceParent, handle };
     this.upcoming.note({ ...key, version, lane: deploymentId ?? '', job: next }, inMs);
   }
@@ -188,7 +191,7 @@ export class JobRunner {
     return job.handle === null ? this.submitting.submitJob(lease) : this.polling.pollJob(lease, job.handle, asked);
   }
 
-  /** After an internal failure. If this write fails too, the lease expires. */
+  /** Called after an internal failure. If this write fails too, the lease expires. */
   private async rescheduleFailed(job: MediaJob, error: unknown): Promise<NextStep> {
     this.reportRetry(job, error);
     const inMs = this.stopping.signal.aborted ? 0 : this.options.repairMs;

@@ -23,7 +23,8 @@ const CANCELLATIONS = 20;
 
 /**
  * Sweeps the table for due work. With Redis it catches lost wake-ups; without Redis it drives all jobs. Any number of
- * processes may sweep: each job is claimed once. A process without a job provider only removes deleted and lost rows.
+ * processes may sweep, because each job is claimed once. A process without a job provider only removes deleted and lost
+ * rows.
  */
 @Injectable()
 export class JobSweeps {
@@ -52,11 +53,11 @@ export class JobSweeps {
     this.connectTimeoutMs = inference.connectTimeoutMs;
     const { video, music } = storage.retentionHours;
     this.resultRetentionHours = Math.min(video, music);
-    // A job lasts at least as long as its results.
+    // A job is kept at least as long as its results.
     this.jobRetentionHours = retentionDays === 0 ? null : Math.max(retentionDays * 24, video, music);
   }
 
-  /** Runs under way end after their current row. */
+  /** Sweeps in progress end after their current row. */
   stop(): void {
     this.stopped = true;
   }
@@ -66,7 +67,7 @@ export class JobSweeps {
     return this.sweepWhenDue('providers');
   }
 
-  /** Apart from {@link sweepDueJobs}, so that hanging image hosts do not delay it. */
+  /** Separate from {@link sweepDueJobs}, so that unresponsive image hosts do not delay it. */
   @Cron(EVERY_SECOND, scheduled('media-jobs.due-inputs'))
   sweepDueInputs(): Promise<void> {
     return this.sweepWhenDue('inputs');
@@ -100,7 +101,7 @@ export class JobSweeps {
     );
   }
 
-  /** Every second without Redis, else every few seconds: wake-ups are rarely lost. */
+  /** Runs every second without Redis, otherwise every few seconds, since wake-ups are rarely lost. */
   private sweepWhenDue(pool: JobPool): Promise<void> {
     const nowMs = this.clock.monotonic();
     const isEarly = this.wakeUps.isReachable && nowMs < this.nextSweepAtMs[pool];
@@ -114,7 +115,7 @@ export class JobSweeps {
     await logFailure(this.logger, { event: 'job_sweep_failed', message: `failed to sweep ${what}` }, run);
   }
 
-  /** Starts steps while there are due jobs and free slots, and waits for any of them to end. */
+  /** Starts steps while there are due jobs and free slots, and waits for any step to end. */
   private async workOnDue(pool: JobPool): Promise<void> {
     for (let limit = this.runner.free(pool); !this.stopped && limit > 0; limit = this.runner.free(pool)) {
       const graceSeconds = this.wakeUps.isReachable ? undefined : 0;
@@ -140,7 +141,7 @@ export class JobSweeps {
     await Promise.all(due.map((each) => this.cancelAtProvider(each)));
   }
 
-  /** The response does not change the job; without a response the cancellation is sent again. */
+  /** The response does not change the job; if there is none, the cancellation is sent again. */
   private async cancelAtProvider({ job, handle }: DueCancellation): Promise<void> {
     const target = this.targets.find(job);
     const adapter = target?.adapter;

@@ -29,7 +29,7 @@ export interface SelectedDeployment extends JobTarget {
 
 const NO_FEATURES: ModelFeatures = {};
 
-/** What a call about a job needs of its row. */
+/** The columns that a call about a job needs. */
 type CalledJob = Pick<MediaJob, 'id' | 'kind' | 'model' | 'provider' | 'deploymentId' | 'submissions' | 'handle'>;
 
 /** Selects from the deployments in a job's route. */
@@ -43,8 +43,8 @@ export class JobTargets {
   ) {}
 
   /**
-   * The next available deployment of the route after the last one used, wrapping around. Its call has begun. `null`:
-   * none is available now.
+   * The next available deployment of the route after the last one used, wrapping around. Its call has already begun.
+   * `null`: no deployment is available now.
    */
   async choose(job: MediaJob): Promise<SelectedDeployment | null> {
     for (const candidate of this.afterLastUsed(job)) {
@@ -57,8 +57,8 @@ export class JobTargets {
   }
 
   /**
-   * Whether a pass over the route is complete: its last deployment was used, or as many submissions were made as it has
-   * deployments, since some may no longer be offered.
+   * Whether every deployment of the route was tried: its last one was used, or there were as many submissions as the
+   * route has deployments, since some may no longer be offered.
    */
   isLast({ route, deploymentId, submissions }: MediaJob): boolean {
     return route.at(-1) === deploymentId || submissions % route.length === 0;
@@ -109,7 +109,7 @@ export function toCall(job: CalledJob, target: JobTarget, deadlines: CallDeadlin
   };
 }
 
-/** Deadlines of a call that may take `totalMs` in total. */
+/** Deadlines of a call that may take `totalMs` overall. */
 export function deadlinesOf(totalMs: number, connectTimeoutMs: number): CallDeadlines {
   return { connectMs: Math.min(connectTimeoutMs, totalMs), firstTokenMs: totalMs, idleMs: totalMs, totalMs };
 }

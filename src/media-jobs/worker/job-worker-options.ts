@@ -7,11 +7,14 @@ export interface JobWorkerOptions {
   readonly submitTimeoutMs: number;
   /** Time limit of a poll or a cancellation. */
   readonly pollTimeoutMs: number;
-  /** A job is claimed when its poll takes this long: less than other processes wait before they poll it themselves. */
+  /**
+   * When a poll takes this long, its job is claimed. Shorter than the time that other processes wait before they poll
+   * it.
+   */
   readonly claimPollAfterMs: number;
   /** Time limit of one file download. */
   readonly artifactTimeoutMs: number;
-  /** How long after its first refusal a job waits for a provider to accept it before it fails. */
+  /** How long a job waits for a provider after the first refusal before it fails. */
   readonly maxWaitMs: number;
   /** Interval of the sweep for lost wake-ups while Redis is reachable. */
   readonly sweepMs: number;

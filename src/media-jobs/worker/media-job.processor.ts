@@ -13,12 +13,12 @@ import { JobRunner } from './job-runner';
 import { JobSweeps } from './job-sweeps';
 import { noRoomPauseMs } from './pauses';
 
-/** How long a wake-up waits for a slot of its lane. Quick steps free one much sooner; a lane that hangs does not. */
+/** How long a wake-up waits for a slot of its lane. Quick steps free a slot much sooner; a lane that hangs does not. */
 const SLOT_TIMEOUT_MS = 1_000;
 
-/** Each has `WORKER_CONCURRENCY` slots (`job-runner.ts`). */
+/** Each pool has `WORKER_CONCURRENCY` slots (`job-runner.ts`). */
 const POOLS = 2;
-/** As many wake-ups may wait for a slot of a pool as run in it. */
+/** For each running step of a pool, one more wake-up may wait for a slot. */
 const WAKE_UPS_PER_SLOT = 2;
 
 /** Runs the due steps of jobs on wake-ups. Without Redis, the sweeps run all steps. */
@@ -73,7 +73,7 @@ export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationB
   private async run(due: DueJob): Promise<number | null | 'not-claimed'> {
     await this.runner.waitForSlot(due, SLOT_TIMEOUT_MS);
     const step = this.runner.begin(due);
-    // Its lane waits without blocking other lanes.
+    // No slot is free: the lane waits without blocking other lanes.
     if (step === null) return noRoomPauseMs();
     const end = await step;
     return end === null || end === 'not-claimed' ? end : end.inMs;

@@ -1,9 +1,9 @@
 import type { JobCapabilities } from '../../providers/contract/media-job';
 
 const GROWTH = 1.5;
-/** Spreads jobs that started together. */
+/** Spreads jobs that were started together. */
 const JITTER = 0.1;
-/** Upper limit for a provider's `Retry-After`: the job may end earlier. */
+/** Upper limit for a provider's `Retry-After`, because the job may end earlier. */
 const LONGEST_ASKED_MS = 600_000;
 
 /**

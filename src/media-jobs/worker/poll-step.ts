@@ -24,13 +24,13 @@ import { pollPauseMs, repairPauseMs } from './pauses';
 import { Question } from './question';
 import { type NextStep, nextStep, type JobLease, reschedule } from './job-lease';
 
-/** Consecutive polls without the job or its result before a job may fail. */
+/** How many consecutive polls must find no job or no result before a job may fail. */
 const SETBACKS = 3;
-/** Pause before a job is retried whose provider is not configured in this process. */
+/** Pause before retrying a job whose provider is not configured in this process. */
 const UNKNOWN_PROVIDER_RETRY_MS = 30_000;
 
 /**
- * Polls the provider of an accepted job. Only a definite response ends the job: time-outs, connection failures and 5xx
+ * Polls the provider of an accepted job. Only a definite response ends the job: timeouts, connection failures and 5xx
  * never do, however long they last.
  */
 @Injectable()
@@ -51,8 +51,8 @@ export class PollStep {
   }
 
   /**
-   * Asks the provider without a claim and records that the job runs on, which most polls find, in one statement. Any
-   * other answer, and a late one, is for {@link pollJob} after a claim.
+   * Polls the provider without a claim and records, in one statement, that the job is still running, the usual result.
+   * Any other response, or one that takes too long, is left to {@link pollJob} after a claim.
    */
   async pollUnclaimed(due: DuePoll, stopRequested: AbortSignal): Promise<NextStep | 'not-claimed' | Question> {
     const { job, version } = due;
@@ -69,7 +69,7 @@ export class PollStep {
     return recorded === null ? 'not-claimed' : nextStep(recorded, inMs);
   }
 
-  /** @param asked a question about this job that is already under way */
+  /** @param asked a poll of this job that has already started */
   async pollJob(lease: JobLease, handle: JobHandle, asked?: Question): Promise<NextStep> {
     const { job, stopRequested } = lease;
     const target = this.targets.find(job);
@@ -181,7 +181,7 @@ export class PollStep {
   }
 }
 
-/** What to record about a job that runs on, and when to ask again. */
+/** The values to record for a job that is still running, and when to poll again. */
 function scheduleAfter(
   { state, progress, retryAfterMs }: Extract<JobSnapshot, { readonly state: 'queued' | 'running' }>,
   { polls }: Pick<MediaJob, 'polls'>,

@@ -1,12 +1,12 @@
 import type { JobSnapshot } from '../../providers/contract/media-job';
 
-/** Exactly one of both. */
+/** Exactly one of the two fields is set. */
 export interface PollAnswer {
   readonly snapshot?: JobSnapshot;
   readonly error?: unknown;
 }
 
-/** A poll of a provider that is under way or answered. It may begin without a claim to its job and end with one. */
+/** A poll that is in progress or has been answered. It may begin without a claim to its job and end with one. */
 export class Question {
   private readonly stopping = new AbortController();
   /** Never rejects. */
@@ -17,7 +17,7 @@ export class Question {
     this.answer = this.run(stopRequested, ask);
   }
 
-  /** `null`: not yet. */
+  /** `null`: there is no answer yet. */
   async answerWithin(timeoutMs: number): Promise<PollAnswer | null> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => {

@@ -30,8 +30,8 @@ interface Sent {
 }
 
 /**
- * Submits a job to a provider, once. A definite refusal allows another provider. After an unknown outcome the job is
- * sent again only if the provider deduplicates submissions; otherwise it fails.
+ * Submits a job to a provider, once. After a definite refusal another provider may be tried. After an unknown outcome
+ * the job is submitted again only if the provider deduplicates submissions; otherwise it fails.
  */
 @Injectable()
 export class SubmitStep {
@@ -171,7 +171,8 @@ export class SubmitStep {
   }
 
   /**
-   * Cancels a job that ended or changed owner while the provider accepted it, unless its handle is recorded elsewhere.
+   * Cancels a job that ended or changed owner while the provider was accepting it, unless its handle is recorded
+   * elsewhere.
    */
   private async cancelAtProvider(
     { job }: JobLease,
@@ -193,7 +194,10 @@ export class SubmitStep {
     }
   }
 
-  /** Whether the row has this handle, or will: from a provider that deduplicates, the next worker gets the same one. */
+  /**
+   * Whether the row has this handle, or will have it: a provider that deduplicates returns the same handle to the next
+   * worker.
+   */
   private async isHandleRecorded(job: MediaJob, adapter: AsyncJobAdapter, handle: JobHandle): Promise<boolean> {
     const current = await this.jobs.find(job.id, job.organizationId, job.kind);
     if (current === null) return false;
@@ -201,7 +205,7 @@ export class SubmitStep {
     return mayRepeat(current, adapter) && current.completedAt === null;
   }
 
-  /** Waits for a synchronous provider. No other worker can take over the call. */
+  /** Calls a synchronous provider and waits for the result. No other worker can take over the call. */
   private async make(sent: Sent, adapter: SyncJobAdapter, selected: SelectedDeployment): Promise<NextStep> {
     const { lease, target, spec } = sent;
     const { job, leaseLost } = lease;
@@ -230,7 +234,7 @@ export class SubmitStep {
     return null;
   }
 
-  /** Treats a transient database error like unavailable storage. @throws any other error */
+  /** Returns unavailable storage for a transient database error. @throws any other error */
   private assertTransient({ id: jobId }: MediaJob, error: unknown): Finalized {
     if (isPermanent(error)) throw error;
     this.logger.warn({ message: 'failed to end a job', event: 'job_end_failed', job_id: jobId, err: error });
@@ -283,7 +287,7 @@ export class SubmitStep {
     return nextStep(await this.work.recordSetback(job, inMs), inMs);
   }
 
-  /** All deployments are unavailable, at capacity or no longer offered. */
+  /** Waits, because all deployments are unavailable, at capacity or no longer offered. */
   private async waitForProvider({ job }: JobLease): Promise<NextStep> {
     if (this.hasExceededMaxWait(job)) {
       await this.endings.fail(job, NO_PROVIDER_ACCEPTED);
@@ -293,7 +297,7 @@ export class SubmitStep {
     return nextStep(await this.work.recordSetback(job, inMs), inMs);
   }
 
-  /** Not counted from the submission of the job: it may have waited for a worker. */
+  /** Counted from the first setback, not from the submission of the job, which may have waited for a worker. */
   private hasExceededMaxWait({ setbackSince }: MediaJob): boolean {
     return setbackSince !== null && this.clock.now() - setbackSince.getTime() >= this.options.maxWaitMs;
   }
@@ -316,7 +320,7 @@ function isPermanent(error: unknown): boolean {
   return isPermanentDatabaseError(driverErrorOf(error));
 }
 
-/** Reports the failure to the circuit breaker. A mock's failures are requested by clients and do not count. */
+/** Reports the failure to the circuit breaker. Failures of a mock are requested by clients and do not count. */
 function conclude(selected: SelectedDeployment | null, error: ProviderError): void {
   if (selected?.candidate.provider.simulated === true) selected.deploymentCall.abandon();
   else selected?.deploymentCall.fail(error);

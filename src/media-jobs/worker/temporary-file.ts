@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
-/** The local disk failed, not the source of the bytes. */
+/** A failure of the local disk, not of the source of the bytes. */
 export class LocalFileError extends Error {
   override readonly name = 'LocalFileError';
 }
@@ -14,7 +14,7 @@ export class TooManyBytesError extends Error {
   override readonly name = 'TooManyBytesError';
 }
 
-/** An unlinked file: its space is freed however the process ends. */
+/** An unlinked file, so that its space is freed however the process ends. */
 export class TemporaryFile {
   private bytes = 0;
 
