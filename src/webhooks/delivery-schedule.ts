@@ -8,10 +8,10 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 /** Pauses between the eight attempts: 27 h 35 min in total. */
 const PAUSES_MS = [5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS, 10 * HOUR_MS];
-/** Fraction of the pause, to either side: spreads the retries to a receiver after an outage. */
+/** Random fraction of the pause, in both directions, which spreads the retries to a receiver after an outage. */
 const JITTER = 0.1;
 const GONE = 410;
-/** Statuses whose `Retry-After` counts. */
+/** Statuses whose `Retry-After` is honored. */
 const BUSY: ReadonlySet<number> = new Set([429, 503]);
 
 /** Maps a response or an outbound error to the outcome in the delivery log. */

@@ -16,11 +16,11 @@ import { signatureHeaders } from './webhook-signature';
 import { type ClaimedDelivery, type DeliveryState, TEST_EVENT } from './webhook.types';
 
 /**
- * Plus the 15 s of a post (`OutboundClient`), this is shorter than the lease: a post ends before another process
- * claims.
+ * Together with the 15 s of a post (`OutboundClient`), this is shorter than the lease, so that a post ends before
+ * another process can claim the delivery.
  */
 const POST_WITHIN_MS = 40_000;
-/** Since the claim. A post that cannot be recorded by then is repeated. */
+/** Time since the claim. A post that is not recorded by then is repeated. */
 const RECORD_WITHIN_MS = 55_000;
 const RECORD_PAUSE_MS = 1_000;
 /** Pause before a delivery whose message could not be built in time is attempted again. */
@@ -104,7 +104,7 @@ export class WebhookAttemptService {
     }
   }
 
-  /** Retries, so that a short database outage does not make the receiver get the event twice. */
+  /** Retries, so that the receiver does not get the event twice because of a short database outage. */
   private async record(
     delivery: ClaimedDelivery,
     result: WebhookAnswer | OutboundError,
@@ -156,7 +156,7 @@ export class WebhookAttemptService {
   }
 }
 
-/** The host is not named: customers choose it. */
+/** Omits the host, because customers choose it. */
 function closeTrace(
   trace: RequestTrace | null,
   { id, jobId, event, attempt }: ClaimedDelivery,
@@ -175,7 +175,7 @@ function closeTrace(
   trace?.close(endMs, attributes, error !== null);
 }
 
-/** The URL is not logged: it may contain credentials. */
+/** Omits the URL, which may contain credentials. */
 function idsOf({ id, jobId, organizationId }: ClaimedDelivery) {
   return { delivery_id: id, job_id: jobId, organization_id: organizationId };
 }

@@ -8,7 +8,7 @@ export interface WebhookBody {
   readonly bytes: Buffer;
   /** The id of the submission, or of the request for a test. */
   readonly requestId: string;
-  /** Of the submission; `null`: it was not traced. */
+  /** The `traceparent` of the submission; `null`: it was not traced. */
   readonly traceparent: string | null;
 }
 
@@ -17,7 +17,7 @@ export interface WebhookBody {
  */
 export interface WebhookBodySource {
   /**
-   * `null`: the job was deleted and the delivery is withdrawn. After an error the attempt is repeated and not counted.
+   * `null`: the job was deleted, so the delivery is withdrawn. After an error the attempt is repeated and not counted.
    */
   build(delivery: JobDelivery): Promise<WebhookBody | null>;
 }

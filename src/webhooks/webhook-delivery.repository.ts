@@ -4,7 +4,7 @@ import type { AttemptOutcome, ClaimedDelivery, DeliveryState, DeliverySubject, N
 
 /**
  * Longer than an attempt can take (`WebhookAttemptService`), so that two processes never post one delivery at once.
- * After a process dies, its deliveries are claimed again when this ends.
+ * After a process dies, its deliveries are claimed again when the lease ends.
  */
 const LEASE_SECONDS = 60;
 /** Concurrent posts of all processes. One organization may use at most half of the slots of a host. */
@@ -27,7 +27,8 @@ const FIND_PENDING_OF_JOB = `
 const OWNED = `organization_id = $1 AND id = $2 AND lease_until = $3 AND state = 'pending'`;
 
 /**
- * Sending again was requested after the claim, which takes only what is due: then a failure begins a new round at once.
+ * Sending again was requested after the claim, because a claim only takes what is due. A failure then begins a new
+ * round at once.
  */
 const SENT_AGAIN = `$4 IN ('pending', 'exhausted')
   AND next_at > lease_until - make_interval(secs => ${LEASE_SECONDS}) + interval '1 millisecond'`;
@@ -81,7 +82,7 @@ interface ClaimedRow {
   readonly lease_until: Date;
 }
 
-/** The delivery queue of the delivering processes. Times are the database's; `media_job_finish` writes the rows. */
+/** The delivery queue of the delivering processes. Times are the database's. `media_job_finish` inserts the rows. */
 @Injectable()
 export class WebhookDeliveryRepository {
   constructor(private readonly dataSource: DataSource) {}
@@ -125,19 +126,18 @@ export class WebhookDeliveryRepository {
     return row?.state ?? null;
   }
 
-  /** Nothing was posted: the attempt does not count. */
+  /** Puts the delivery back. Nothing was posted, so the attempt does not count. */
   async putBack({ organizationId, id, leaseUntil }: DeliveryClaim, retryInMs: number): Promise<void> {
     await this.dataSource.query(PUT_BACK, [organizationId, id, leaseUntil, retryInMs]);
   }
 
-  /** Nothing was posted, and nothing will be. */
+  /** Withdraws the delivery: nothing was posted, and nothing will be. */
   async withdraw({ organizationId, id, leaseUntil }: DeliveryClaim): Promise<void> {
     await this.dataSource.query(WITHDRAW, [organizationId, id, leaseUntil]);
   }
 
   /**
-   * Deletes up to `limit` deliveries older than 30 days with their attempts, skipping locked ones. Returns their
-   * number.
+   * Deletes up to `limit` deliveries older than 30 days with their attempts, skipping locked ones. Returns how many.
    */
   async prune(limit: number): Promise<number> {
     const [row] = await this.dataSource.query<{ count: number }[]>(PRUNE, [RETENTION_DAYS, limit]);

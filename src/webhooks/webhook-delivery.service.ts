@@ -9,7 +9,7 @@ import { WebhookWakeUps } from './webhook-wake-ups';
 
 /** Concurrent posts per process. */
 export const MAX_POSTS = 64;
-/** Delay before a claim, which coalesces the requests for one. */
+/** Delay before a claim, so that several requests share it. */
 const GAP_MS = 25;
 /** Delay of a delivery that is due but must wait for a slot of its host or organization. */
 const NO_SLOT_DELAY_MS = 1_000;
@@ -26,7 +26,7 @@ export class WebhookDeliveryService implements OnApplicationShutdown {
   private readonly posts = new InFlight();
   private readonly postOf = new Map<string, Promise<void>>();
   private stopping: Promise<void> | null = null;
-  /** The next claim, which has not begun. */
+  /** The next claim, which has not started yet. */
   private upcoming: Promise<void> | null = null;
   /** The claim in progress, if any. */
   private claiming: Promise<void> = Promise.resolve();
@@ -62,7 +62,8 @@ export class WebhookDeliveryService implements OnApplicationShutdown {
   async deliver(delivery: WakeUp): Promise<number | null> {
     const dueInMs = await this.deliveries.findDueInMs(delivery);
     if (dueInMs === null) return null;
-    // A claim of this process may have taken it before its wake-up, and its post may have ended since it was read.
+    // A claim of this process may have taken the delivery before its wake-up, and the post may have ended since the
+    // read.
     await (dueInMs > 0 ? this.claiming : this.claimSoon());
     await this.postOf.get(delivery.id);
     const nextInMs = await this.deliveries.findDueInMs(delivery);

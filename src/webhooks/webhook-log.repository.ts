@@ -56,7 +56,7 @@ export interface ListedDelivery extends WebhookDelivery {
 
 /** A delivery locked for redelivery. */
 export interface LockedDelivery extends WebhookDelivery {
-  /** Its job was deleted. */
+  /** Whether the delivery's job was deleted. */
   readonly isOrphaned: boolean;
 }
 
@@ -106,8 +106,8 @@ const LOCK = `
     FROM webhook_delivery w LEFT JOIN media_job j ON j.organization_id = w.organization_id AND j.id = w.job_id
    WHERE w.organization_id = $1 AND w.id = $2 FOR UPDATE OF w`;
 /**
- * A pending delivery becomes due now; an ended one restarts the schedule. During an attempt, a `next_at` after the
- * claim is the request to begin a new round if it fails.
+ * Makes a pending delivery due now, and restarts the schedule of one that has ended. During an attempt, a `next_at`
+ * after the claim means that a new round begins if the attempt fails.
  */
 const SEND_AGAIN = `
   UPDATE webhook_delivery w

@@ -16,7 +16,7 @@ import { WebhookWakeUps } from './webhook-wake-ups';
 /** Per organization and minute. */
 const MAX_TESTS = 10;
 const TEST_WINDOW_SECONDS = 60;
-/** Bounds the log of a delivery that is sent again and again. */
+/** Bounds the log of a delivery that is sent again repeatedly. */
 const MAX_ATTEMPTS = 1_000;
 /** The message for any id that is not a delivery of the organization. */
 export const NO_DELIVERY = 'There is no such webhook delivery.';

@@ -69,7 +69,7 @@ export class WebhookSecretService {
     });
   }
 
-  /** Replaces the secret at once: the contract has room for one signature, so the old secret signs nothing more. */
+  /** Replaces the secret at once: the contract has room for one signature, so the old secret no longer signs. */
   rotate(organizationId: string, actor: Actor): Promise<RevealedSecret> {
     const secret = makeWebhookSecret();
     return this.repository.transaction(async (manager) => {

@@ -4,7 +4,7 @@ import type { Queue } from 'bullmq';
 import { QueueConnection } from '../core/queue/queue-connection';
 import { WakeUpQueue } from '../core/queue/wake-up-queue';
 
-/** Its entries carry only the ids of deliveries; the rows hold the due times. */
+/** Entries carry only delivery ids; the due times are in the rows. */
 export const WEBHOOK_QUEUE = 'webhooks';
 
 /** Wakes a delivering process for a delivery. Call it after the delivery is committed. */
