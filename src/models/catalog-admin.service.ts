@@ -1,5 +1,5 @@
 /**
- * The operator's view of the catalogue: all models, whether and why not they are served, and overrides of the files.
+ * The operator's view of the catalogue: all models, whether each is served and if not why, and overrides of the files.
  * Every change is committed before it is announced; requests use the same rules (`serving.ts`).
  */
 import { Inject, Injectable } from '@nestjs/common';
@@ -21,7 +21,7 @@ export type DecidedDeployment = DeploymentServing<DecidedDeploymentRow>;
 
 /** `undefined`: unchanged. */
 export interface ModelChanges {
-  /** `null`: use the value of the files. */
+  /** `null`: use the files' value. */
   readonly enabled?: boolean | null;
   /** Across all callers; `null`: no limit. */
   readonly limits?: Partial<RateLimits>;

@@ -96,7 +96,7 @@ function newPriceVersions(
     const keep = isDecided || isSamePrice(before, price);
     return keep ? [] : [{ ...price, revision: before.revision + 1 }];
   });
-  // A price removed from the files would otherwise stay in force, for example below an older one of an operator.
+  // Otherwise a price removed from the files would stay in force, for example below an older price of an operator.
   const withdrawn = stored.prices.filter(
     (price) =>
       price.content !== null &&

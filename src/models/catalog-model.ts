@@ -53,8 +53,8 @@ export interface Price {
   };
   readonly request?: { readonly per_request_micro: number };
   /**
-   * What the vendor bills, where it reports it (`VendorBill`): one of these replaces all kinds above, which remain the
-   * estimate before the call and the charge without a bill.
+   * Charges by the vendor's bill (`VendorBill`), if the vendor reports one: one of these replaces all kinds above,
+   * which remain the estimate before the call and the charge without a bill.
    */
   readonly vendor_cost?: { readonly per_usd_micro: number };
   readonly unit?: { readonly per_unit_micro: number };
@@ -80,12 +80,12 @@ export interface DeploymentTimeouts {
   readonly idleMs?: number;
 }
 
-/** What a deployment's conditions may depend on: whether a request has these. */
+/** What a deployment's conditions may depend on: whether a request has these traits. */
 export const REQUEST_TRAITS = ['tools', 'image', 'last_frame', 'references'] as const;
 
 /**
- * The traits of a request, where absent means not, or what a deployment requires of them, where absent means either.
- * `image`: the first frame of a video, or images to edit; `last_frame` and `references` of a video.
+ * The traits of a request, where an absent one means no, or those that a deployment requires, where an absent one means
+ * either. `image`: the first frame of a video, or images to edit; `last_frame` and `references` are those of a video.
  */
 export type RequestTraits = Readonly<Partial<Record<(typeof REQUEST_TRAITS)[number], boolean>>>;
 
@@ -94,9 +94,9 @@ export interface Deployment {
   readonly id: string;
   readonly provider: string;
   readonly upstreamModel: string;
-  /** The wire format, where the provider has several; `null`: its main one. */
+  /** The wire format, if the provider has several; `null`: the provider's main one. */
   readonly dialect: string | null;
-  /** Absent: it serves every request. */
+  /** Absent: the deployment serves every request. */
   readonly when?: RequestTraits;
   readonly priority: number;
   readonly weight: number;
@@ -122,7 +122,7 @@ export interface MediaSupport {
   /** Hertz. */
   readonly sample_rates?: readonly number[];
   readonly voices?: readonly string[];
-  /** Of the text to speak. */
+  /** Maximum characters of the text to speak. */
   readonly max_characters?: number;
   /** Maximum per request; default: the contract's 10. */
   readonly max_images?: number;
@@ -154,7 +154,7 @@ export interface CatalogModel {
   readonly prices: readonly PriceVersion[];
 }
 
-/** The version in force, and the period for which it is: `fromMs` inclusive, `untilMs` exclusive. */
+/** The price version in force, and its period: `fromMs` inclusive, `untilMs` exclusive. */
 export interface ActivePrice {
   readonly version: PriceVersion | null;
   readonly fromMs: number;
@@ -162,9 +162,9 @@ export interface ActivePrice {
 }
 
 /**
- * Finds the version in force at `nowMs`: of those that have begun and not ended, an operator's before those of the
- * files, and of equals the one that began last. A temporary price therefore overrides a permanent one until it ends,
- * and new files do not override a price of an operator.
+ * Finds the version in force at `nowMs`. Of those that have begun and not ended, an operator's takes precedence over
+ * the files', and otherwise the one that began last. A temporary price therefore overrides a permanent one until it
+ * ends, and new files do not override an operator's price.
  */
 export function findActivePrice(history: readonly PriceVersion[], nowMs: number): ActivePrice {
   let version: PriceVersion | null = null;

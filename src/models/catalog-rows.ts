@@ -188,8 +188,8 @@ function deploymentId(modelId: string, deployment: CatalogEntryDeployment): stri
 }
 
 /**
- * The effective catalogue: operator overrides instead of the values of the files. Deployments of a model are sorted by
- * effective priority, then by id.
+ * The effective catalogue: operator overrides replace the files' values. Deployments of a model are sorted by effective
+ * priority, then by id.
  */
 export function applyDecisions({ models, deployments, prices }: DecidedCatalog): DecidedCatalog {
   return {

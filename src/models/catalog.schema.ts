@@ -180,7 +180,7 @@ const conditions = z.strictObject({
   references: z.boolean().optional(),
 }) satisfies z.ZodType<RequestTraits>;
 
-/** Names that every object has: a path must not reach the prototypes of this process. */
+/** Names that every object inherits: a path must not reach the prototypes of this process. */
 const namesOwnFields = (path: string): boolean => !/(?:^|\.)(?:__proto__|constructor|prototype)(?![\w$])/.test(path);
 const OWN_FIELDS = 'must not name __proto__, constructor or prototype';
 const fieldPath = z
@@ -195,7 +195,7 @@ const fieldTarget = z.strictObject({
   as: z.enum(['text', 'milliseconds', 'list', 'single', 'width_height', 'width', 'height']).optional(),
 }) satisfies z.ZodType<FieldTarget>;
 const fieldMap = z.partialRecord(z.enum(MAPPED_FIELDS), z.union([fieldPath, fieldTarget, z.array(fieldTarget)]));
-// Zod drops the name __proto__ of a record without a word.
+// Zod silently drops the name __proto__ of a record.
 const fixedInput = z
   .unknown()
   .refine((given) => !Object.hasOwn(Object(given) as object, '__proto__'), OWN_FIELDS)
@@ -217,7 +217,7 @@ const deployment = z.strictObject({
   upstream_model: label,
   dialect: z.enum(DIALECTS).optional(),
   api_version: label.optional(),
-  /** The first day on which the vendor no longer serves it. */
+  /** The first day on which the vendor no longer serves the deployment. */
   retires: day.optional(),
   priority: z.int().min(0).max(1000).optional(),
   weight: z.int().min(1).max(1000).optional(),

@@ -9,7 +9,7 @@ export interface MappedModel {
   readonly media?: MediaSupport;
 }
 
-/** Where the result of each modality is; `null`: no upstream with a mapping serves it. */
+/** The output that each modality requires; `null`: no upstream with a mapping serves the modality. */
 const OUTPUTS = {
   image: 'image',
   video: 'video',
@@ -21,8 +21,8 @@ const OUTPUTS = {
 } as const;
 
 /**
- * The parts that a deployment's mapping lacks: an option that a client may choose but that has no field upstream would
- * be dropped without a word, so the catalogue must either map it or not offer it.
+ * Finds the parts that a deployment's mapping lacks. An option that a client may choose but that has no upstream field
+ * would be dropped silently, so the catalogue must either map it or not offer it.
  * @returns `map.<field>` or `output.<kind>`
  */
 export function missingMappings(
@@ -95,7 +95,7 @@ function takesImages(modality: Modality, features: MappedModel['features'], medi
   return media.references === true || (modality === 'image' && features.edit === true);
 }
 
-/** A single value needs no field: the upstream has no other. */
+/** Whether there is a choice: a single value needs no field, because the upstream has no other. */
 function isChoice(values: readonly unknown[] | undefined): boolean {
   return values !== undefined && values.length > 1;
 }

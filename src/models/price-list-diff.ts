@@ -1,6 +1,6 @@
 /**
- * Compares the catalogue with a public price list, as an alarm for drift: such lists disagree with each other and with
- * the vendors, so they are never its source.
+ * Compares the catalogue with a public price list to detect drift. Such lists disagree with each other and with the
+ * vendors, so they are never the catalogue's source.
  */
 import { z } from 'zod';
 import { findActivePrice, type PriceVersion } from './catalog-model';
@@ -45,7 +45,7 @@ export interface PriceListDiff {
   readonly differences: readonly PriceDifference[];
   /** Deployments with a token price that the list knows. */
   readonly compared: number;
-  /** Those that it does not know, as `provider/upstream_model`. */
+  /** Deployments that the list does not know, as `provider/upstream_model`. */
   readonly unlisted: readonly string[];
 }
 
@@ -91,7 +91,7 @@ const liteLlm = z
       output_cost_per_reasoning_token: usdPerToken,
       input_cost_per_audio_token: usdPerToken,
       output_cost_per_audio_token: usdPerToken,
-      // A text in the first entry, which documents the format.
+      // The first entry documents the format, so its value is text.
       max_output_tokens: z.unknown().optional(),
     }),
   )
@@ -104,7 +104,7 @@ const MODELS_DEV_NAMES: Readonly<Record<string, readonly string[]>> = {
   'fireworks-ai': ['fireworks'],
   'google-vertex': ['vertex'],
   moonshotai: ['moonshot'],
-  // Its `perplexity` is the Sonar API, which ended.
+  // The list's `perplexity` is the Sonar API, which was shut down.
   'perplexity-agent': ['perplexity'],
   togetherai: ['together'],
 };
@@ -142,7 +142,7 @@ export function diffWithPriceList(models: readonly LoadedModel[], content: unkno
       compared++;
       for (const field of FIELDS) {
         const value = listed[field];
-        // Lists write 0 for what a vendor does not sell.
+        // Lists contain 0 for items that a vendor does not sell.
         if (value === undefined || value === 0 || value === own[field]) continue;
         differences.push({
           model: entry.id,
@@ -200,7 +200,7 @@ function readLiteLlm(models: z.output<typeof liteLlm>): PriceList {
       reasoning: toMicro(model.output_cost_per_reasoning_token, 1_000_000),
       audio_in: toMicro(model.input_cost_per_audio_token, 1_000_000),
       audio_out: toMicro(model.output_cost_per_audio_token, 1_000_000),
-      // Its context is that of the input, which other lists do not state.
+      // The list's context is the input limit, which other lists do not state.
       max_output: typeof model.max_output_tokens === 'number' ? model.max_output_tokens : undefined,
     };
     const upstreamModel = name.startsWith(`${provider}/`) ? name.slice(provider.length + 1) : name;

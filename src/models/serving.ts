@@ -26,7 +26,7 @@ export interface DeploymentServing<Row extends DeploymentRow> {
   readonly row: Row;
   /** The deployment's prices; empty: those of the model apply. */
   readonly prices: readonly PriceVersion[];
-  /** Empty: it can be called. */
+  /** Empty: the deployment can be called. */
   readonly obstacles: readonly DeploymentObstacle[];
 }
 
@@ -34,7 +34,7 @@ export interface ModelServing<Catalog extends StoredCatalog> {
   readonly row: Catalog['models'][number];
   readonly prices: readonly PriceVersion[];
   readonly deployments: readonly DeploymentServing<Catalog['deployments'][number]>[];
-  /** Empty: it can be called. */
+  /** Empty: the model can be called. */
   readonly obstacles: readonly ModelObstacle[];
 }
 

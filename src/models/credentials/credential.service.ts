@@ -152,7 +152,7 @@ function endOf(name: string, value: string): string | null {
   return isBaseUrl(name) ? null : lastCharactersOf(value);
 }
 
-/** The last four characters of a key, by which operators recognize it; `null` for a short one. */
+/** The last four characters of a key, so that operators recognize it; `null` for a short key. */
 export function lastCharactersOf(key: string): string | null {
   return key.length < MIN_LENGTH_OF_SHOWN ? null : key.slice(-4);
 }

@@ -21,7 +21,7 @@ export class ProviderInstanceRepository {
     return rows.toSorted((one, next) => (one.id < next.id ? -1 : 1));
   }
 
-  /** The row or its absence, locked until the end of the transaction. */
+  /** Locks the row, or its absence, until the end of the transaction. */
   async lock(manager: EntityManager, id: string): Promise<ProviderInstanceEntity | null> {
     await lockUntilCommit(manager, `provider instance ${id}`);
     return manager.findOne(ProviderInstanceEntity, { where: { id }, lock: { mode: 'pessimistic_write' } });

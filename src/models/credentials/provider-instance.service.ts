@@ -23,7 +23,9 @@ export interface InstanceSettings {
   readonly module: string;
   readonly baseUrl: string | null;
   readonly apiKeys: readonly SubmittedKey[];
-  /** Of the stored instance that these settings may replace; `null`: none, `undefined`: any. */
+  /**
+   * `updated_at` of the stored instance that these settings may replace; `null`: there must be none, `undefined`: any.
+   */
   readonly expectedUpdatedAt?: string | null;
 }
 
@@ -31,7 +33,7 @@ export interface InstanceSettings {
 export interface InstanceRecord {
   readonly id: string;
   readonly source: 'file' | 'stored';
-  /** `null`: the stored instance cannot be decrypted by this process, which does not use it. */
+  /** `null`: this process cannot decrypt the stored instance, and does not use it. */
   readonly settings: {
     readonly module: string;
     readonly baseUrl: string | null;
@@ -59,7 +61,8 @@ export class ProviderInstanceService {
 
   /**
    * Stores an instance, which every process then offers to deployments.
-   * @throws GatewayError `validation_failed`, naming the field; `conflict` if not the expected instance is stored
+   * @throws GatewayError `validation_failed`, naming the field; `conflict` if the stored instance is not the expected
+   *   one
    */
   async set(id: string, settings: InstanceSettings, actor: Actor): Promise<InstanceRecord> {
     if (!INSTANCE_ID.test(id)) throw invalid('id', 'id must be 1 to 63 lower-case letters, digits and dashes.');

@@ -64,12 +64,12 @@ export class DeploymentHealth {
     return 'ready';
   }
 
-  /** Whether it is unavailable only because of a rate limit. */
+  /** Whether the deployment is unavailable only because of a rate limit. */
   isCoolingDown(nowMs: number): boolean {
     return nowMs < this.coolUntilMs && !this.open;
   }
 
-  /** Milliseconds until it may be called again. */
+  /** Milliseconds until the deployment may be called again. */
   waitMs(nowMs: number): number {
     const coolMs = Math.max(0, this.coolUntilMs - nowMs);
     if (!this.open) return coolMs;

@@ -10,12 +10,12 @@ import { RedisSubscription } from '../../core/redis/redis-subscription';
 import { REDIS } from '../../core/redis/redis.module';
 
 /**
- * `open`: no calls for `forMs`, then a probe; `cool`: no calls for `forMs`; `close`; `reset`: cleared by an operator.
- * `key`: no calls with a key of provider instances for `forMs`; 0: it may be used again.
+ * `open`: no calls for `forMs`, then a probe; `cool`: no calls for `forMs`; `close`: calls are allowed; `reset`:
+ * cleared by an operator. `key`: no calls with a key of provider instances for `forMs`; 0: the key may be used again.
  */
 export interface HealthNews {
   readonly kind: 'open' | 'cool' | 'close' | 'reset' | 'key';
-  /** Of the deployment, or of the key (`PooledKey.accountId`). */
+  /** Id of the deployment, or of the key (`PooledKey.accountId`). */
   readonly id: string;
   /** Milliseconds from now. */
   readonly forMs: number;
@@ -84,7 +84,7 @@ export class HealthSharing {
   private readonly logger = new Logger(HealthSharing.name);
   /** Identifies messages of this process, which it ignores. */
   private readonly origin = randomUUID();
-  /** Of this deployment, as scripts publish to it. */
+  /** The channel with the key prefix, which Redis does not add when a script publishes. */
   private readonly channel: string;
   private subscription: RedisSubscription | null = null;
 
@@ -146,7 +146,7 @@ export class HealthSharing {
    */
   async claimProbe(deploymentId: string, forMs: number): Promise<boolean> {
     const claim = this.redis.set(probeKey(deploymentId), this.origin, 'PX', Math.ceil(forMs), 'NX');
-    // Redis returns null for a refused claim; undefined means that it did not answer.
+    // Redis returns null for a refused claim; undefined means that Redis did not respond.
     return (await this.attempt(claim)) !== null;
   }
 

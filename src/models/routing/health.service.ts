@@ -217,7 +217,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
     const before = new Map(Array.from(this.deployments.values(), ({ id, changes }) => [id, changes]));
     const { endings } = this.keys;
     const read = await this.sharing.read();
-    // What has changed here meanwhile may be newer than what was read.
+    // Changes in this process since the read may be newer than the states that were read.
     const isCurrent = ({ kind, id }: HealthNews): boolean =>
       kind === 'key'
         ? this.keys.endings === endings
@@ -289,7 +289,7 @@ export interface DeploymentReport {
   readonly deploymentId: string;
   /** The state in this process. */
   readonly state: BreakerState;
-  /** Milliseconds until it may be called again; 0: now. */
+  /** Milliseconds until the deployment may be called again; 0: now. */
   readonly waitMs: number;
   /** The state shared through Redis; `null`: Redis did not answer. */
   readonly sharedState: BreakerState | null;

@@ -44,7 +44,7 @@ export function orderBy<Option extends Choice>(
   }
 }
 
-/** Whether the order by priority is the same for every request: no two have the same. */
+/** Whether the order by priority is the same for every request, that is, all priorities differ. */
 export function isFixedOrder(options: readonly Choice[]): boolean {
   return new Set(options.map(({ deployment }) => deployment.priority)).size === options.length;
 }
