@@ -7,10 +7,10 @@ import { systemClock } from '../core/time/clock';
 
 export interface CsvFile<Row> {
   readonly name: string;
-  /** With its line end, as all lines. */
+  /** With its line end, like every line. */
   readonly header: string;
   readonly pages: AsyncGenerator<readonly Row[]>;
-  /** Of the response, in addition to the file name. */
+  /** Headers of the response besides the one with the file name. */
   readonly headers?: Readonly<Record<string, string>>;
   toLine(row: Row): string;
 }
@@ -21,7 +21,7 @@ const MAX_REST_MS = 20;
 
 const logger = new Logger('Exports');
 
-/** Serializes the exports of this process, so that a hundred of them load it no more than one. */
+/** Serializes the exports of this process, so that a hundred exports load it no more than one. */
 const runAlone = pLimit(1);
 
 /**
@@ -58,7 +58,7 @@ async function* toText<Row>(
   }
 }
 
-/** Then pauses for as long as the work took: exports use at most half of a process. */
+/** Pauses afterwards for as long as the work took, so that exports use at most half of a process. */
 function runExclusive<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   return runAlone(async () => {
     const beganMs = systemClock.monotonic();

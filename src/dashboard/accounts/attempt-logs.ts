@@ -2,9 +2,9 @@ import { type AttemptLog, digest, networkOf } from '../../auth/rate-limits/attem
 
 /** Facts about an account before a login, which distinguish its owner from an attacker who guesses. */
 export interface SignInHistory {
-  /** The account has signed in from this network within 30 days. */
+  /** Whether the account has signed in from this network within 30 days. */
   readonly isKnownNetwork: boolean;
-  /** Of a password reset within the last 15 minutes; earlier failures do not count. */
+  /** Id of a password reset within the last 15 minutes; earlier failures do not count. */
   readonly resetId: string | null;
 }
 
@@ -22,11 +22,11 @@ export type MailPurpose = 'registration' | 'verification' | 'password_reset' | '
 const REDELIVERIES_PER_ORGANIZATION = 60;
 
 /**
- * The logs of failed logins that a login from `address` (`null`: unknown) has to pass; an e-mail without an account has
- * the same ones. The first, `pair`, counts the account and the network, so that failures elsewhere do not lock the
- * owner out. The second counts the account alone and bounds guessing from many networks; a network that the account has
- * signed in from skips it. The third counts the network over all accounts. For 15 minutes after a password reset,
- * earlier failures of the account and those of the network do not count.
+ * The logs of failed logins that a login from `address` (`null`: unknown) must pass; an e-mail without an account has
+ * the same logs. The first, `pair`, counts the account and the network together, so that failures elsewhere do not lock
+ * the owner out. The second counts the account alone, which limits guessing from many networks; networks from which the
+ * account has signed in skip it. The third counts the network across all accounts. For 15 minutes after a password
+ * reset, earlier failures of the account and of the network do not count.
  */
 export function loginLogsOf(
   emailKey: string,
@@ -47,8 +47,8 @@ export function loginLogsOf(
 }
 
 /**
- * Mails of one purpose to an address: those that one sender (a network, or a user) has caused, then those of all
- * senders together. One sender alone cannot use up the second.
+ * Logs of mails of one purpose to an address: those that one sender (a network, or a user) caused, and those of all
+ * senders together. A single sender cannot exhaust the second limit.
  */
 export function mailLogsOfEmail(purpose: MailPurpose, emailKey: string, sender: string): readonly AttemptLog[] {
   const email = `attempts:mail:${purpose}:${digest(emailKey)}`;
@@ -78,7 +78,7 @@ export function changeLogOfUser(userId: string, limit: number): AttemptLog {
   return { key: `attempts:change:user:${userId}`, limit, windowMs: MINUTE_MS };
 }
 
-/** Calls with a body that change nothing, such as estimates while a user types. */
+/** Calls with a body that change nothing, such as estimates while a user is typing. */
 export function questionLogOfUser(userId: string, limit: number): AttemptLog {
   return { key: `attempts:question:user:${userId}`, limit, windowMs: MINUTE_MS };
 }

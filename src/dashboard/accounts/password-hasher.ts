@@ -20,7 +20,7 @@ const DUMMY_HASH = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism
 
 export interface PasswordVerdict {
   readonly matches: boolean;
-  /** The hash was created with other parameters than the current ones. */
+  /** Whether the hash was created with other parameters than the current ones. */
   readonly isOutdated: boolean;
 }
 

@@ -29,7 +29,7 @@ export interface Registration {
 
 /** A validated registration. */
 interface Applicant extends EmailAddress {
-  /** Of the account that is created if the e-mail has none. */
+  /** The id of the account that is created if the e-mail has none. */
   readonly id: string;
   readonly name: string;
   readonly passwordHash: string;

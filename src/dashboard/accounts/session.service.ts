@@ -33,10 +33,10 @@ export interface VerifiedSession {
 
 /** `last_seen_at` is updated at most once in this time, so that reads do not become writes. */
 const LONGEST_TOUCH_MS = 60_000;
-/** Share of the idle timeout: with less frequent updates, a session in use could expire. */
+/** Maximum share of the idle timeout: with less frequent updates, a session in use could expire. */
 const TOUCH_SHARE = 0.1;
 const MAX_USER_AGENT_LENGTH = 300;
-/** Per user, so that the list fits on one page. */
+/** Maximum per user, so that the list fits on one page. */
 const MAX_SESSIONS = 50;
 
 /** Session, user and role in one query. Finds no session of a disabled user. */

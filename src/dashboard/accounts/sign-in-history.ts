@@ -20,7 +20,7 @@ export class SignInHistoryStore {
   /** Never throws. */
   async find(emailKey: string, address: string | null): Promise<SignInHistory> {
     try {
-      // Not one command: a cluster may hold the two on different nodes.
+      // Two commands, because a cluster may hold the keys on different nodes.
       const [network, resetId] = await Promise.all([
         this.redis.get(networkKey(emailKey, address)),
         this.redis.get(resetKey(emailKey)),

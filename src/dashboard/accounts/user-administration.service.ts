@@ -77,7 +77,7 @@ export class UserAdministrationService {
   }
 
   /**
-   * Also ends the user's sessions and mailed tokens, at once.
+   * Disables the account and ends the user's sessions and mailed tokens at once.
    * @throws GatewayError `not_found`, `conflict` for the caller's own account: the last operator could not undo it.
    */
   disable(email: string, actor: Actor): Promise<UserAccountEntity> {
@@ -108,7 +108,10 @@ export class UserAdministrationService {
     });
   }
 
-  /** Also ends the user's sessions and mailed tokens. @throws GatewayError `not_found`, `validation_failed`. */
+  /**
+   * Sets the password and ends the user's sessions and mailed tokens. @throws GatewayError `not_found`,
+   * `validation_failed`.
+   */
   async setPassword(email: string, newPassword: string, actor: Actor): Promise<UserAccountEntity> {
     const passwordHash = await this.hasher.hash(parseNewPassword(newPassword));
     return this.change(email, async (manager, user) => {

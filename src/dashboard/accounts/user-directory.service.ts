@@ -26,7 +26,7 @@ export interface UserPage {
 
 /** `null` does not filter. */
 export interface UserFilter {
-  /** Part of the e-mail, whatever its case. */
+  /** Part of the e-mail, case-insensitive. */
   readonly search: string | null;
   readonly status: UserStatus | null;
 }

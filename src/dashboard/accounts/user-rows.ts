@@ -19,8 +19,8 @@ const ALL_COLUMNS = {
 } as const;
 
 /**
- * Reads a user with the row locked, which serializes changes of one account. Sessions and memberships do not wait for
- * it.
+ * Reads and locks a user's row, which serializes changes of one account. Sessions and memberships do not wait for this
+ * lock.
  */
 export function lockUser(
   manager: EntityManager,
@@ -36,7 +36,7 @@ export async function requireLockedUser(manager: EntityManager, userId: string):
   return user;
 }
 
-/** With the password hash, without a lock. */
+/** Reads a user with the password hash and without a lock. */
 export function findUserToJudge(manager: EntityManager, emailKey: string): Promise<UserAccountEntity | null> {
   return manager.findOne(UserAccountEntity, { select: ALL_COLUMNS, where: { emailKey } });
 }

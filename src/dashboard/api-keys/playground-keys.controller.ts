@@ -4,7 +4,7 @@ import type { PlaygroundKey } from '../../contract/dashboard';
 import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 
-/** Keys with which pages of the dashboard call `/v1`. */
+/** Keys that pages of the dashboard use to call `/v1`. */
 @Controller('dashboard/api/organizations/:organization_id/playground-keys')
 export class PlaygroundKeysController {
   constructor(private readonly keys: PlaygroundKeyService) {}

@@ -3,7 +3,7 @@ import type { Micro } from '../../core/types/micro';
 import type { ApiKeySettingsInput } from '../../auth/api-keys/api-key-settings';
 import type { ApiKeySettingsDto } from './dto/api-key.dto';
 
-/** @throws GatewayError `validation_failed` for a day that is in no calendar. */
+/** @throws GatewayError `validation_failed` for a date that does not exist. */
 export function toKeySettings(body: ApiKeySettingsDto): ApiKeySettingsInput {
   return {
     name: body.name,

@@ -19,7 +19,7 @@ export const TEST_PAGE_POLICY = `default-src 'none'; script-src 'sha256-${create
 
 /**
  * Payment page of the test provider. It interpolates a number, a state and the return URLs.
- * @param dashboardUrl buyers return to it after the payment, or without one.
+ * @param dashboardUrl where buyers return, whether or not they paid.
  */
 export function testPaymentPage({ id, organizationId, amountMicro, state }: Purchase, dashboardUrl: string): string {
   const cents = amountMicro / 10_000n;

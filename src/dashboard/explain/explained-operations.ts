@@ -106,7 +106,7 @@ function transcription(transcriptions: TranscriptionService): Understanding {
   });
 }
 
-/** The error as the operation itself would return it: its body is the field `request` here. */
+/** The error as the operation itself would return it, but with `request` in place of the operation's body. */
 function withinRequest({ code, message, param = '' }: GatewayError): GatewayError {
   const inner = param.replace(/^request\.?/, '');
   return new GatewayError(code, message.replace(param, inner || 'The request body'), { param: inner || undefined });

@@ -11,7 +11,7 @@ import { OperatorAuditLogQuery, OperatorUsageSeriesQuery } from './dto/operator-
 
 type Schemas = components['schemas'];
 
-/** What happens on the platform: its changes and its usage. */
+/** Activity on the platform: its changes and its usage. */
 @Controller('dashboard/api/operator')
 export class OperatorActivityController {
   constructor(

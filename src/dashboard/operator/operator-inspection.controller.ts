@@ -18,7 +18,7 @@ import { toOperatorPurchase } from './purchase-record';
 
 type Schemas = components['schemas'];
 
-/** What operators read of organizations: their people, keys and payments, which they also review. */
+/** Members, keys and payments of organizations, which operators read; payments can also be reviewed. */
 @Controller('dashboard/api/operator')
 export class OperatorInspectionController {
   constructor(

@@ -18,9 +18,9 @@ export interface AuditLogEntry {
   readonly id: string;
   readonly organizationId: string | null;
   readonly actorKind: ActorKind;
-  /** Members never see the user, address and request of platform staff. */
+  /** `null` for members if the actor is platform staff, like the address and the request. */
   readonly actorUserId: string | null;
-  /** `null`: not made by a user, or the account was deleted. */
+  /** `null`: no user made the change, or the account was deleted. */
   readonly actorEmail: string | null;
   readonly actorName: string | null;
   readonly address: string | null;
@@ -34,8 +34,8 @@ export interface AuditLogEntry {
 }
 
 /**
- * Every filter reads an index in this order from its end, so a `Sort` has few rows at most. The organization is part of
- * the order because PostgreSQL does not take a column that `IS NULL` for a constant.
+ * Every filter reads an index from its end in this order, so that at most a few rows need sorting. The organization is
+ * part of the order because PostgreSQL does not treat a column that `IS NULL` as a constant.
  */
 function findSql(whose: string, isActorShown: string): string {
   return `

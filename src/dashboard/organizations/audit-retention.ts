@@ -6,7 +6,7 @@ import { logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 import { CLOCK, type Clock } from '../../core/time/clock';
 
 const DAY_MS = 86_400_000;
-/** Entries that one statement reads: it stays short, and nothing waits for its locks. */
+/** Entries that one statement locks: few enough that it stays short and nothing waits for its locks. */
 const BATCH = 500;
 
 /** Ids rise with time, so the oldest entries are the first ones of the primary key. Processes share the work. */
@@ -38,7 +38,7 @@ export class AuditRetention implements OnModuleDestroy {
     await logFailure(this.logger, failure, () => this.deleteExpired());
   }
 
-  /** Resolves when only entries that another process is deleting may be older than the retention. */
+  /** Resolves when no entries are older than the retention, except those that another process is deleting. */
   async deleteExpired(): Promise<void> {
     const { auditRetentionDays } = this.config;
     if (auditRetentionDays === 0) return;

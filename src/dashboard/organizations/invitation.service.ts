@@ -35,7 +35,7 @@ const LIFETIME_MS = 7 * 24 * 3_600_000;
 export interface Acceptance {
   readonly token: string;
   readonly userId: string;
-  /** Of the user; verified. */
+  /** The user's e-mail address, which is verified. */
   readonly email: string;
 }
 
@@ -82,7 +82,8 @@ export class InvitationService {
       const id = before?.id ?? uuidV7(nowMs);
       const invited = { id, organizationId, ...address, role, invitedBy: actor.userId, ...times };
       await putInvitation(manager, { ...invited, digest: digestToken(token) });
-      // An acceptance does not lock the organization: it may have committed while the invitation's row was awaited.
+      // An acceptance does not lock the organization, so it may have committed while this call waited for the
+      // invitation's row.
       await requireNoMember(manager, organizationId, address.emailKey);
       await record(manager, invited, 'invitation.created', actor, { after: { email: address.email, role } });
       return { id, name };

@@ -38,7 +38,7 @@ export interface OrganizationSummary {
   readonly limits: RateLimits;
   readonly balanceMicro: Micro;
   readonly reservedMicro: Micro;
-  /** The operator's; `null`: no limit. */
+  /** Set by the operator; `null`: no limit. */
   readonly monthlyLimitMicro: Micro | null;
   /** Set by the organization; the lower limit applies. */
   readonly ownMonthlyLimitMicro: Micro | null;

@@ -31,7 +31,7 @@ const MAX_OWNED_ORGANIZATIONS = 10;
 
 export interface NewOrganization {
   readonly name: string;
-  /** The operator's limit of what may be spent in a calendar month (UTC); `null` or absent: none. */
+  /** The operator's limit for spending per calendar month (UTC); `null` or absent: none. */
   readonly monthlyLimitMicro?: Micro | null;
   readonly limits?: Partial<RateLimits>;
 }
@@ -66,7 +66,7 @@ export class OrganizationService {
     { name, ownerUserId }: { readonly name: string; readonly ownerUserId: string },
     actor: Actor,
   ): Promise<OrganizationEntity> {
-    // Concurrent calls must not both see room for the last one.
+    // Serialized, so that concurrent calls do not both use the last free slot.
     await manager.findOne(UserAccountEntity, {
       select: { id: true },
       where: { id: ownerUserId },
@@ -152,7 +152,7 @@ export class OrganizationService {
   }
 
   /**
-   * @param limits for all its keys together; `null`: no such limit. Absent ones are unchanged.
+   * @param limits for all keys of the organization together; `null`: no such limit. Absent limits are unchanged.
    * @throws GatewayError `not_found`, `validation_failed`.
    */
   async setRateLimits(organizationId: string, limits: Partial<RateLimits>, actor: Actor): Promise<OrganizationEntity> {

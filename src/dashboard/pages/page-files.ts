@@ -6,7 +6,7 @@ import type { Encoding } from '../../core/http/content-encoding';
 export interface PageFile {
   readonly name: string;
   readonly contentType: string;
-  /** Of the plain file, base64url. */
+  /** Digest of the unencoded file, base64url. */
   readonly sha256: string;
   readonly content: Readonly<Record<Encoding, Buffer>>;
 }
@@ -30,7 +30,7 @@ export function readPageFiles(): ReadonlyMap<string, PageFile> {
   return new Map(listed.map((file) => [file.name, readPageFile(folder, file)]));
 }
 
-/** The build lies beside `src`, which runs in tests, and above `dist/src`. */
+/** The build is beside `src` when tests run, and above `dist/src` otherwise. */
 function findFolder(from: string): string | null {
   const folder = join(from, FOLDER);
   if (existsSync(join(folder, LIST))) return folder;

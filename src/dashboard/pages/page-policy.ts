@@ -11,8 +11,8 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * @param storageOrigin the origin of signed URLs of outputs, whose pictures and sounds the pages show; null without
- * storage.
+ * @param storageOrigin the origin of signed output URLs, from which pages show images and play audio; null without
+ *   storage.
  */
 export function pageHeaders(storageOrigin: string | null): Readonly<Record<string, string>> {
   const media = ["'self'", 'blob:', ...(storageOrigin === null ? [] : [storageOrigin])].join(' ');

@@ -15,7 +15,8 @@ const THEMES: ReadonlySet<string | undefined> = new Set(['light', 'dark']);
 const ROOT_ELEMENT = '<html lang="en">';
 
 /**
- * Serves the pages of the dashboard, which `src/web` builds. They decide nothing: rights and money come from the API.
+ * Serves the pages of the dashboard, which `src/web` builds. They decide nothing: the API enforces permissions and
+ * limits.
  */
 @Controller()
 export class PagesController {
@@ -23,7 +24,7 @@ export class PagesController {
 
   constructor(@Inject(OBJECT_STORAGE) private readonly storage: ObjectStorage | null) {}
 
-  /** Browsers that open the bare address of the gateway get to the dashboard. */
+  /** Redirects browsers that open the gateway's bare address to the dashboard. */
   @Get()
   @Public()
   getHome(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): undefined {
@@ -37,14 +38,14 @@ export class PagesController {
     return this.sendPage(request, reply);
   }
 
-  /** The same page for every path: its router shows the view, or that there is none. */
+  /** Serves the same page for every path: its router shows the view, or that it does not exist. */
   @Get('dashboard/*')
   @Public()
   getPage(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Sent> {
     return this.sendPage(request, reply);
   }
 
-  /** An unknown file is never the page, so that a tab of an older version learns that its file is gone. */
+  /** Never serves the page for an unknown file, so that a tab with an older version notices that its file is gone. */
   @Get('dashboard/assets/:file')
   @Public()
   getPageFile(
@@ -83,9 +84,7 @@ export class PagesController {
     return page.content[encoding];
   }
 
-  /**
-   * Of a URL that is signed like those of outputs: the bucket's, or that of this gateway, whose name may be another.
-   */
+  /** The origin of signed output URLs: the bucket's or this gateway's, whose public name may differ. */
   private async storageOrigin(): Promise<string | null> {
     if (this.storage === null) return null;
     const owner = { kind: 'image', organizationId: randomUUID(), id: randomUUID() } as const;
@@ -94,7 +93,7 @@ export class PagesController {
   }
 }
 
-/** `undefined`: the reply has no body. */
+/** `undefined`: the response has no body. */
 type Sent = Buffer | string | undefined;
 
 /** API clients never receive HTML. @throws GatewayError `not_found`. */

@@ -14,7 +14,7 @@ import { SessionService, type VerifiedSession } from '../accounts/session.servic
 import { SessionCookie } from './session-cookie';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** `none`: typed into the browser, or not sent from a page. */
+/** `none`: entered in the browser. `undefined`: not sent by a browser, or by an old one. */
 const OWN_SITES: ReadonlySet<unknown> = new Set(['same-origin', 'none', undefined]);
 
 /**
@@ -23,7 +23,7 @@ const OWN_SITES: ReadonlySet<unknown> = new Set(['same-origin', 'none', undefine
  */
 @Injectable()
 export class CsrfGuard implements CanActivate {
-  /** The public host of the service, when a proxy in front of it uses another one. */
+  /** The public host of the service, if a proxy in front of it uses another host name. */
   private readonly ownHost: string | null;
 
   constructor(
@@ -36,10 +36,10 @@ export class CsrfGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const request = requestOf(context);
     const access = accessOf(request);
-    // The first guard of the dashboard: its refusals have these headers too.
+    // As the first guard of the dashboard, it also sets these headers for refusals.
     replyOf(context).header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
     if (access === 'machine') return true;
-    // Without a cookie there is no session to abuse: the session guard refuses the request.
+    // Without a cookie there is no session to abuse, and the session guard refuses the request.
     if (access !== 'anonymous' && this.cookie.read(request) === null) return true;
     assertSameSite(request, this.ownHost);
     return true;
@@ -92,7 +92,7 @@ export class SessionGuard implements CanActivate {
     if (token === null) throw unauthenticated();
     const named = (request.params as { readonly organization_id?: string }).organization_id;
     const organizationId = named !== undefined && isUuid(named) ? named.toLowerCase() : null;
-    // One query reads the session and the membership that the roles guard judges.
+    // One query reads the session and the membership that the roles guard checks.
     const session = await inTime(
       this.sessions.verify(token, isRole(access) ? organizationId : null),
       'Sessions cannot be verified at the moment. Retry shortly.',
@@ -142,7 +142,7 @@ function forbidden(): GatewayError {
   return new GatewayError('forbidden', 'Your role does not allow this.');
 }
 
-/** Limits the changes per user and minute, and as many calls that only answer (429). */
+/** Limits per user and minute the changes and, separately, the calls that only return data (429). */
 @Injectable()
 export class ChangeLimitGuard implements CanActivate {
   private readonly changesPerMinute: number;

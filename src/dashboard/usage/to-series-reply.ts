@@ -17,7 +17,7 @@ export function toPlatformSeriesReply(series: UsageSeries<PlatformGrouping>): Pl
 }
 
 function toLines({ interval, from, to, total, groups }: Omit<UsageSeries, 'groupBy'>) {
-  // The groups have the same buckets, and writing 15,000 dates takes longer than reading their sums.
+  // All groups have the same buckets, and formatting 15,000 dates takes longer than reading their sums.
   const starts = groups[0]?.buckets.map(({ startsAt }) => startsAt.toISOString()) ?? [];
   return {
     interval,
