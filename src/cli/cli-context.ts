@@ -43,8 +43,8 @@ const POOL_SIZE = 2;
 const REDIS_TIMEOUT_MS = 1_000;
 
 /**
- * Runs `work` with the URLs of PostgreSQL and Redis: the configured servers, those of a gateway running on the same
- * data directory, or embedded ones that run only during the command. A command goes past a pooler.
+ * Runs `work` with the URLs of PostgreSQL and Redis: the configured servers, those of a gateway that runs on the same
+ * data directory, or embedded ones that run only during the command. Commands bypass a connection pooler.
  */
 export async function withServices<Result>(
   work: (urls: { readonly databaseUrl: string; readonly redisUrl: string }, config: AppConfig) => Promise<Result>,

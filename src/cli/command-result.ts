@@ -5,7 +5,7 @@ export interface CommandResult {
   readonly text: string;
   /** The document that `--json` prints. */
   readonly json: unknown;
-  /** The command ran, but its finding is a failure: exit code 1. */
+  /** The command ran, but found a problem: exit code 1. */
   readonly failed?: boolean;
 }
 

@@ -9,7 +9,7 @@ import { runCommandLine } from './run-command-line';
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
-// A reader that has seen enough, such as `head`, closes the pipe. The command is done by then.
+// A reader such as `head` closes the pipe when it has read enough. The command has finished by then.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

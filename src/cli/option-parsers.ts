@@ -19,7 +19,7 @@ export function parseText(text: string): string {
   return text;
 }
 
-/** As in the dashboard API: the reference of an entry is part of an index. */
+/** The limit of the dashboard API: the reference of an entry is part of an index. */
 const MAX_REFERENCE_LENGTH = 200;
 
 export function parseReference(text: string): string {

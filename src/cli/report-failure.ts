@@ -23,7 +23,7 @@ const STANDARD_INPUT: readonly string[] = ['value', 'password'];
 
 /**
  * Writes the error to standard error.
- * @param command the one that failed, if parsing got so far
+ * @param command the command that failed, if parsing got that far
  * @returns the exit code: 2 for an invalid command line or setting, 1 for any other error.
  */
 export function reportFailure(error: unknown, command?: Command): number {
@@ -41,7 +41,7 @@ function describe(error: unknown, command: Command | undefined): string {
   return error instanceof CliError ? error.message : describeFailure(error);
 }
 
-/** Where the command got the parameter from. */
+/** The source of the parameter, for the message: an option or standard input. */
 function placeOf(param: string, command: Command | undefined): string {
   const name = param.replace(/[.[].*$/, '');
   if (STANDARD_INPUT.includes(name)) return 'standard input';

@@ -116,7 +116,7 @@ function createKey({ org, rps, rpm, tpm, ...settings }: CreateKeyOptions): Promi
   });
 }
 
-/** @throws CliError when gateways would refuse a key that is made here */
+/** @throws CliError when gateways would refuse a key that is created here */
 async function assertPepper({ dataSource, config }: CliContext): Promise<void> {
   if (await isPepperOfKeys(dataSource, resolveApiKeyPepper(config))) return;
   throw new CliError(

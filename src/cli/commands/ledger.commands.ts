@@ -12,7 +12,7 @@ import { CliError, withContext } from '../cli-context';
 import { formatTable, run, type CommandResult } from '../command-result';
 import { parseDay, parseInteger } from '../option-parsers';
 
-/** For a whole object. */
+/** Time limit for reading a whole object. */
 const READ_TIMEOUT_MS = 3_600_000;
 
 export function addLedgerCommands(program: Command): void {
@@ -60,7 +60,7 @@ function explainFailure(error: unknown): never {
   throw new CliError(`The ledger could not be verified; its state is unknown: ${error.message}`);
 }
 
-/** A violation may exceed the safe range of JSON numbers: then it is text. */
+/** As text if a violation exceeds the safe range of JSON numbers. */
 function toJson(amount: Micro): number | string {
   try {
     return microToJson(amount);
@@ -72,7 +72,7 @@ function toJson(amount: Micro): number | string {
 function verifyArchive(day: string): Promise<CommandResult> {
   return withContext(async ({ config, clock, dataSource }) => {
     const storage = await createObjectStorage(config, clock, () => {
-      throw new Error('A command signs no URLs.');
+      throw new Error('Commands do not sign URLs.');
     });
     if (storage === null) throw new CliError('This deployment has no object storage.');
     try {

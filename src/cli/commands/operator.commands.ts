@@ -232,7 +232,7 @@ function readPrice(file: string): unknown {
   try {
     return load(readFileSync(file, 'utf8'));
   } catch (error) {
-    // A fault of YAML quotes the file in further lines.
+    // Further lines of a YAML error quote the file.
     const [reason] = String(error instanceof Error ? error.message : error).split('\n', 1);
     throw new CliError(`Cannot read ${file}: ${reason}`);
   }
