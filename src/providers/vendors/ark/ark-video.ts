@@ -21,7 +21,7 @@ import {
   VideoJobs,
 } from '../../kit/video-jobs';
 
-/** Of Seedance 2.0, the only model with references: https://replicate.com/bytedance/seedance-2.0 */
+/** The limit of Seedance 2.0, the only model with references: https://replicate.com/bytedance/seedance-2.0 */
 const MAX_REFERENCES = 9;
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Images by Black Forest Labs, which accepts a request and has the result asked for
+ * Images by Black Forest Labs, whose API accepts a request and is then polled for the result
  * (https://docs.bfl.ml/api_integration/integration_guidelines). A request is sent once; its result is polled within the
- * time limit of the call. Addresses of images expire after ten minutes.
+ * time limit of the call. Image URLs expire after ten minutes.
  */
 import type { ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { CallLimits, ProviderCall } from '../../contract/provider-call';

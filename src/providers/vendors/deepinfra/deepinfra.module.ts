@@ -20,7 +20,7 @@ export class DeepInfraProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_tokens',
         // Kimi, GLM and DeepSeek need it, and messages have a field for it (`ChatCompletionAssistantMessage`).
         reasoningReplay: true,
-        // It asks other models, at their prices (`OpenAIChatCompletionsIn`).
+        // The field makes DeepInfra call other models, at their prices (`OpenAIChatCompletionsIn`).
         rejectFields: ['models'],
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,

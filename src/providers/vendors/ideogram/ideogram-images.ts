@@ -1,5 +1,5 @@
 /**
- * Images by Ideogram, asked for by a form even without a file.
+ * Images by Ideogram. Requests are forms, even without a file.
  *
  * Ideogram 3.0 belongs to version 1 of the API
  * (https://developer.ideogram.ai/api-reference/api-reference/generate-v3). An input image goes to `remix`, one with a

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../../../core/time/clock';
 
 const LIFETIME_SECONDS = 1_800;
-/** For a clock of Kling's that is behind. */
+/** Allows for a Kling clock that is behind. */
 const LEEWAY_SECONDS = 5;
 const RENEWAL_SECONDS = 60;
 

@@ -26,7 +26,7 @@ import { isSensitive } from './minimax-replies';
 /** Text alone needs a ratio (https://novita.ai/docs/api-reference/model-apis-minimax-h3). */
 const DEFAULT_RATIO = '16:9';
 /**
- * Each further one has a price of its own (https://docs.laozhang.ai/en/api-capabilities/minimax-h3-video-generation).
+ * Each further image is billed separately (https://docs.laozhang.ai/en/api-capabilities/minimax-h3-video-generation).
  */
 const FREE_IMAGES = 5;
 
