@@ -34,7 +34,7 @@ function routeOf(...mappings: readonly RequestMapping[]) {
 }
 
 describe('the route of a job', () => {
-  it('has only deployments whose mapping can say what is asked for', () => {
+  it('contains only deployments whose mapping supports the requested options', () => {
     expect(routeOf(SUNG, EITHER)).toEqual([EITHER]);
   });
 

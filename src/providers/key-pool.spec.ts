@@ -201,7 +201,7 @@ describe('KeyPool', () => {
     const answer = (status: number): ProviderError =>
       new ProviderError('provider_error', 'unknown', { phase: 'job', fallback: false, upstream: { status } });
 
-    it('is asked for with each other key until one knows it: only the keys of its account do', async () => {
+    it('is polled with the other keys until one knows the job, which only keys of its account do', async () => {
       const { pool, calls, failures } = stage([1, 1, 1]);
       failures.set('key-0', answer(404));
       failures.set('key-1', refused(403));
@@ -225,7 +225,7 @@ describe('KeyPool', () => {
       ]);
     });
 
-    it('fails as its provider says for everything else', async () => {
+    it('returns every other error of the first key unchanged', async () => {
       const { pool, calls, failures } = stage([1, 1]);
       failures.set('key-0', answer(500));
       const error = await providerErrorOf((pool.video as AsyncJobAdapter).poll(handle, providerCall()));
@@ -234,7 +234,7 @@ describe('KeyPool', () => {
     });
   });
 
-  it('passes on that the key of a job does not know it', async () => {
+  it('returns the 404 of the key that submitted the job, without trying other keys', async () => {
     const { pool, calls, failures } = stage([1, 1]);
     failures.set('key-1', refused(404));
     const handle: JobHandle = { v: 1, provider: 'pool', upstreamModel: 'm', id: 'job', keyId: 'key-1' };

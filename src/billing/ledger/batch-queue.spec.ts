@@ -48,7 +48,7 @@ function databaseError(code: string): DatabaseError {
 }
 
 describe('BatchQueue', () => {
-  it('batches operations of one event loop iteration and returns answers by position', async () => {
+  it('batches operations of one event loop iteration and returns results by position', async () => {
     const { executor, queue } = setUp();
     const answers = Promise.all(['a', 'b', 'a'].map((each) => queue.push(each)));
     const batch = await executor.batch(1);
@@ -203,7 +203,7 @@ describe('BatchQueue', () => {
     expect(await queue.drain(1_000)).toBe(true);
   });
 
-  it('is congested when too many operations wait, or one waits for too long', async () => {
+  it('is congested when too many operations are waiting, or one has waited too long', async () => {
     const { time, executor, queue } = setUp();
     const answers = [queue.push('first')];
     const inFlight = await executor.batch(1);

@@ -11,7 +11,7 @@ describe('UpcomingPolls', () => {
     polls = new UpcomingPolls({ now: () => nowMs, monotonic: () => nowMs });
   });
 
-  it('knows a poll once it is due, and once', () => {
+  it('returns a due poll exactly once', () => {
     polls.note(pollOf('a', 7), 500);
     nowMs += 499;
     expect(polls.take('a')).toBeNull();

@@ -25,7 +25,7 @@ describe('toSegments', () => {
     ]);
   });
 
-  it('makes none of no words', () => {
+  it('returns no segments without words', () => {
     expect(toSegments([])).toEqual([]);
   });
 });

@@ -299,7 +299,7 @@ describe('toMessagesRequest', () => {
       expect(translate(request, { thinking: 'budget' })).toMatchObject({ thinking: { budget_tokens: 2_000 } });
     });
 
-    it('gives way to a forced tool call, which rules thinking out', () => {
+    it('is ignored for a forced tool call, which excludes thinking', () => {
       const request = { reasoning_effort: 'max', tools: [TOOL], tool_choice: 'required' };
       expect(translate(request, { thinking: 'default' })).toMatchObject({ thinking: { type: 'disabled' } });
       for (const thinking of ['always', 'optional', 'budget'] as const) {

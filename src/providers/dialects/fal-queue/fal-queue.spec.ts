@@ -79,7 +79,7 @@ describe('a submission to fal', () => {
     });
   });
 
-  it('names the address for its callback', async () => {
+  it('sends the callback URL as fal_webhook', async () => {
     await jobs().submit(videoSpec(), 'token', { ...videoCall, callbackUrl: 'https://g.example/cb?a=1&b=2' });
     expect(fal.submissions[0]?.url).toBe(
       '/owner/app/text-to-video?fal_webhook=https%3A%2F%2Fg.example%2Fcb%3Fa%3D1%26b%3D2',

@@ -106,7 +106,7 @@ describe('openGenerateStream', () => {
     expect(joined(crlf.events)).toEqual(expected(crlf.stream));
   });
 
-  it('carries what the whole reply carries, for any parts in any pieces', async () => {
+  it('yields the content of the whole reply, for any parts in any pieces', async () => {
     const text = fc.string({ unit: 'grapheme' });
     const part = fc.oneof(
       text.map((each) => ({ text: each })),

@@ -81,7 +81,7 @@ it.each<[string, JsonObject]>([
   expect(sent(schema)).toEqual([schema, schema]);
 });
 
-it('ends at a reference to what it is in', () => {
+it('does not expand a recursive reference', () => {
   const [written] = sent(object({ list: { $ref: '#/definitions/list' } }, { definitions: { list: LOOP } }));
   expect(written).toMatchObject({ properties: { list: { items: { $ref: '#/definitions/list' } } } });
 });

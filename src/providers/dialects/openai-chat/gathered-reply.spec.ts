@@ -31,7 +31,7 @@ describe('whole replies of an upstream that only streams', () => {
     return new OpenAiChat(http).complete(chatRequest(), call);
   };
 
-  it('have everything that the stream brings', async () => {
+  it('contain the text, reasoning, tool calls and usage of the stream', async () => {
     const logprobs = (token: string) => ({ logprobs: { content: [{ token, logprob: -1 }] } });
     const { body, usage: counted } = await complete(
       sse(

@@ -28,7 +28,7 @@ describe('ThinkTags', () => {
       expect([length, split(text, length)]).toEqual([length, { reasoning, content }]);
   });
 
-  it('joins reasoning that comes as several elements, one for each piece', () => {
+  it('joins reasoning that arrives in several elements, one per piece', () => {
     const text = '<reasoning>Say</reasoning><reasoning> hi</reasoning>Hi <reasoning>';
     for (const length of [1, 2, 7, 1_000])
       expect(split(text, length, 'reasoning')).toEqual({ reasoning: 'Say hi', content: 'Hi <reasoning>' });

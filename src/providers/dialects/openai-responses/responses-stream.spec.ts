@@ -295,7 +295,7 @@ describe('before the first output', () => {
     expect([error.code, error.options.phase, error.options.fallback]).toEqual([code, 'first_token', true]);
   });
 
-  it('refuses what a policy forbids without a fallback', async () => {
+  it('maps a content policy refusal to validation_failed without failover', async () => {
     const { upstream, opened } = start();
     upstream.begin().data(stream(created(), failed('invalid_prompt')));
     const error = await providerErrorOf(opened);

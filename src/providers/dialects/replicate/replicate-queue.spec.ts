@@ -122,7 +122,7 @@ describe('a prediction of Replicate', () => {
     expect(await stateAfter(prediction)).toMatchObject(expected);
   });
 
-  it('keeps the text of a failure to itself, which may quote the prompt', async () => {
+  it('omits the text of a failure, which may quote the prompt', async () => {
     const snapshot = await stateAfter({ status: 'failed', error: 'cannot draw a secret prompt' });
     expect(JSON.stringify(snapshot)).not.toContain('secret');
   });
@@ -139,13 +139,13 @@ describe('a prediction of Replicate', () => {
     expect(server.received.at(-1)).toMatchObject({ method: 'POST', url: '/v1/predictions/p1/cancel' });
   });
 
-  it('is music where the mapping says so', async () => {
+  it('returns audio if the mapping has an audio output', async () => {
     const handle = await (provider.music as AsyncJobAdapter).submit(musicSpec(), 'token', call);
     play({ status: 'succeeded', output: { audio: 'https://replicate.delivery/a.mp3' } });
     expect(await jobs().poll(handle, call)).toMatchObject({ outputs: [{ type: 'audio' }] });
   });
 
-  it('is not asked for at another host', async () => {
+  it('is not polled at another host', async () => {
     const handle = await jobs().submit(videoSpec(), 'token', call);
     await providerErrorOf(jobs().poll({ ...handle, urls: { get: 'https://evil.example/v1/predictions/p1' } }, call));
     expect(server.received).toHaveLength(1);

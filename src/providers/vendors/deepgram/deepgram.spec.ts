@@ -60,7 +60,7 @@ describe('toListenQuery', () => {
 describe('fromListenReply', () => {
   const reply = (best: object) => Buffer.from(JSON.stringify({ results: { channels: [{ alternatives: [best] }] } }));
 
-  it('reads silence, which has no words, and no duration', () => {
+  it('reads a transcript of silence without words or duration', () => {
     const silence = fromListenReply(reply({ transcript: '', words: [] }), { timestamps: ['segment', 'word'] });
     expect(silence).toMatchObject({ text: '', language: null, segments: [], words: [], reportedSeconds: null });
   });

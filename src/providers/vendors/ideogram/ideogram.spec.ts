@@ -45,7 +45,7 @@ describe('IdeogramImages', () => {
     });
   });
 
-  it('asks for an exact size where it can', async () => {
+  it('requests an exact size if the model supports it', async () => {
     await generate({ size: '1344x768' });
     const form = await formOf(upstream.received[0]);
     expect([form.get('resolution'), form.has('aspect_ratio')]).toEqual(['1344x768', false]);

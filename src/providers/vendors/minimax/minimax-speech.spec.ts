@@ -58,7 +58,7 @@ describe('speech of MiniMax', () => {
     }
   });
 
-  it.each([1002, 1039, 1041, 2045])('lets another provider serve what a limit refuses: %d', async (code) => {
+  it.each([1002, 1039, 1041, 2045])('allows failover after a rate limit: %d', async (code) => {
     upstream.answer = json({ base_resp: { status_code: code, status_msg: 'limit' } });
     const { code: ours, options } = await providerErrorOf(speak());
     expect([ours, options.fallback, options.outcomeUnknown]).toEqual(['provider_rate_limited', true, undefined]);
