@@ -178,17 +178,17 @@ export class LedgerArchiveService implements OnModuleDestroy {
     if (keptFrom === null) return;
     const partitions = await this.partitions.list(TABLE);
     // Detached partitions first: PostgreSQL cannot detach a partition while another detachment is interrupted.
-    const inTurn = partitions.toSorted(
+    const detachedFirst = partitions.toSorted(
       (one, other) => Number(one.state === 'attached') - Number(other.state === 'attached'),
     );
-    for (const partition of inTurn) {
+    for (const partition of detachedFirst) {
       if (this.stopping.signal.aborted) return;
-      if (await this.mayGo(partition, keptFrom)) await this.partitions.remove(TABLE, partition);
+      if (await this.mayRemove(partition, keptFrom)) await this.partitions.remove(TABLE, partition);
     }
     await this.repository.noteRemoved();
   }
 
-  private async mayGo({ name, endDay, state }: DayPartition, keptFrom: string): Promise<boolean> {
+  private async mayRemove({ name, endDay, state }: DayPartition, keptFrom: string): Promise<boolean> {
     if (state === 'attached' && (endDay === null || endDay > keptFrom)) return false;
     return this.repository.isArchived(name);
   }

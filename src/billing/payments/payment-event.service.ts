@@ -141,7 +141,7 @@ export class PaymentEventService {
     }
     if (await isEventKnown(manager, name, event.id)) return 'nothing';
     const now = new Date(this.clock.now());
-    const { purchase: next, outcome } = await this.judge(manager, before, fact, now);
+    const { purchase: next, outcome } = await this.applyFact(manager, before, fact, now);
     if (next.state === 'paid' && before.state !== 'paid') await bookPayment(manager, next);
     const after = {
       ...next,
@@ -155,7 +155,12 @@ export class PaymentEventService {
     return outcome;
   }
 
-  private async judge(manager: EntityManager, before: Purchase, fact: PaymentFact, now: Date): Promise<AppliedFact> {
+  private async applyFact(
+    manager: EntityManager,
+    before: Purchase,
+    fact: PaymentFact,
+    now: Date,
+  ): Promise<AppliedFact> {
     if (fact.kind === 'paid' && (await isPaymentOfAnother(manager, before, fact.paymentReference))) {
       const failure = 'This payment was already used for another purchase.';
       if (before.state === 'paid') return { purchase: { ...before, failure }, outcome: 'mismatch' };
