@@ -50,7 +50,7 @@ export class JobRoutes {
     const { kind } = order;
     const known = [target.model, ...target.fallbacks].flatMap((each) => this.candidates.select(each));
     if (known.length > 0 && known.every(({ provider }) => provider[kind] === undefined)) throw notImplemented(kind);
-    return ableOf(this.planner.plan(this.inputOf(order, job, target)), job, kind);
+    return supporting(this.planner.plan(this.inputOf(order, job, target)), job, kind);
   }
 
   /** The job as input for the route planner. */
@@ -77,7 +77,7 @@ export class JobRoutes {
 }
 
 /** The candidates whose adapter accepts the job. @throws GatewayError of the first candidate when all refuse */
-function ableOf(candidates: readonly Candidate[], { outline }: SpecifiedJob, kind: JobKind): readonly Candidate[] {
+function supporting(candidates: readonly Candidate[], { outline }: SpecifiedJob, kind: JobKind): readonly Candidate[] {
   const refusals: ProviderError[] = [];
   const able = candidates.filter(({ provider, deployment }) => {
     try {

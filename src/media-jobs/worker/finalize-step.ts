@@ -72,7 +72,7 @@ export class FinalizeStep {
         artifacts.push(await this.intake.take(job, index, output, source, trace));
       }
     } catch (error) {
-      return stopRequested.aborted ? 'no-storage' : this.judge(job, error);
+      return stopRequested.aborted ? 'no-storage' : this.handleFailure(job, error);
     }
     const usage = usageOf(job, success.usage, artifacts);
     const costMicro = await this.costOf(job, usage, (success.usage?.seconds ?? 0) > 0);
@@ -81,7 +81,7 @@ export class FinalizeStep {
   }
 
   /** Fetching and storing are retried, for hours if a host or the storage is down. */
-  private async judge(job: MediaJob, error: unknown): Promise<Finalized> {
+  private async handleFailure(job: MediaJob, error: unknown): Promise<Finalized> {
     const facts = { job_id: job.id, provider: job.provider, err: error };
     if (!(error instanceof ResultError)) {
       if (this.repeats.admit(job.id, 'storage')) {
