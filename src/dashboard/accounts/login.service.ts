@@ -12,7 +12,7 @@ import { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
 import { PasswordHasher } from './password-hasher';
 import { type IssuedSession, type SessionOrigin, SessionService } from './session.service';
 import { SignInHistoryStore } from './sign-in-history';
-import { asUser, findUserToJudge, lockUser } from './user-rows';
+import { asUser, findUserForLogin, lockUser } from './user-rows';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 
 export interface Login {
@@ -74,18 +74,18 @@ export class LoginService {
     const { pair, others } = loginLogsOf(emailKey, address, history, this.config.dashboard.attemptsPerAddress);
     const logs = [pair, ...others];
     const attempt = await this.throttle.take(logs);
-    const judged = await this.judge(emailKey, password).catch(async (error: unknown) => {
+    const verified = await this.verifyPassword(emailKey, password).catch(async (error: unknown) => {
       // The caller has learned nothing, so this was not an attempt.
       await this.throttle.giveBack(attempt, logs);
       throw error;
     });
-    if (judged === null) throw invalidCredentials();
+    if (verified === null) throw invalidCredentials();
     // Other failures stay counted: logging in to one's own account must not reset the network's guesses at other
     // accounts, and the owner's login must not reset an attacker's guesses.
     await this.throttle.giveBack(attempt, logs);
     await this.throttle.clear(pair, attempt.atMs);
     await this.history.addNetwork(emailKey, address);
-    return judged;
+    return verified;
   }
 
   /** `null`: the account has changed since its password was verified. */
@@ -108,21 +108,21 @@ export class LoginService {
     return this.dataSource.transaction((manager) => this.begin(manager, user, newHash, origin, visitor));
   }
 
-  private async judge(emailKey: string, password: string) {
-    const user = await findUserToJudge(this.dataSource.manager, emailKey);
+  private async verifyPassword(emailKey: string, password: string) {
+    const user = await findUserForLogin(this.dataSource.manager, emailKey);
     const { matches, isOutdated } = await this.hasher.verify(user?.passwordHash ?? null, password);
     return user !== null && matches ? { user, isOutdated } : null;
   }
 
   private async begin(
     manager: EntityManager,
-    judged: UserAccountEntity,
+    verified: UserAccountEntity,
     newHash: string | null,
     origin: SessionOrigin,
     visitor: Actor,
   ): Promise<Login | null> {
-    const user = await lockUser(manager, { id: judged.id, status: 'active' });
-    if (user === null || user.passwordHash !== judged.passwordHash) return null;
+    const user = await lockUser(manager, { id: verified.id, status: 'active' });
+    if (user === null || user.passwordHash !== verified.passwordHash) return null;
     const lastLoginAt = new Date(this.clock.now());
     const rehashed = newHash === null ? {} : { passwordHash: newHash };
     await manager.update(UserAccountEntity, { id: user.id }, { lastLoginAt, ...rehashed });

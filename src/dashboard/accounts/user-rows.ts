@@ -37,7 +37,7 @@ export async function requireLockedUser(manager: EntityManager, userId: string):
 }
 
 /** Reads a user with the password hash and without a lock. */
-export function findUserToJudge(manager: EntityManager, emailKey: string): Promise<UserAccountEntity | null> {
+export function findUserForLogin(manager: EntityManager, emailKey: string): Promise<UserAccountEntity | null> {
   return manager.findOne(UserAccountEntity, { select: ALL_COLUMNS, where: { emailKey } });
 }
 

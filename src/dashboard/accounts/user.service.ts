@@ -82,11 +82,11 @@ export class UserService {
     const next = parseNewPassword(passwords.next, 'new_password');
     const { emailKey } = await this.require(userId);
     // Counted as a login attempt: a stolen session must not allow unlimited guesses.
-    const { user: judged } = await this.logins.authenticate(emailKey, passwords.current, actor);
+    const { user: verified } = await this.logins.authenticate(emailKey, passwords.current, actor);
     const passwordHash = await this.hasher.hash(next);
     const session = await this.dataSource.transaction(async (manager) => {
       const user = await requireLockedUser(manager, userId);
-      if (user.status !== 'active' || user.passwordHash !== judged.passwordHash) throw invalidCredentials();
+      if (user.status !== 'active' || user.passwordHash !== verified.passwordHash) throw invalidCredentials();
       await manager.update(UserAccountEntity, { id: userId }, { passwordHash });
       await this.sessions.endAll(userId, manager);
       await manager.delete(UserTokenEntity, { userId, purpose: 'reset_password' });
@@ -94,7 +94,7 @@ export class UserService {
       await recordAudit(manager, { organizationId: null, actor, action: 'user.password_changed', target });
       return this.sessions.create(userId, origin, manager);
     });
-    await this.mails.notifyPasswordChanged(judged.email);
+    await this.mails.notifyPasswordChanged(verified.email);
     return session;
   }
 
