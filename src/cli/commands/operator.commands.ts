@@ -108,9 +108,9 @@ function adjustBalance({ org, amountMicro, ref, reason }: AdjustOptions): Promis
       adjustment,
       COMMAND_LINE,
     );
-    const what = applied ? `Booked ${formatMicro(amountMicro)}.` : `No change: ${ref} was already booked.`;
+    const summary = applied ? `Booked ${formatMicro(amountMicro)}.` : `No change: ${ref} was already booked.`;
     return {
-      text: `${what} Balance: ${formatMicro(balanceMicro)}.`,
+      text: `${summary} Balance: ${formatMicro(balanceMicro)}.`,
       json: { organization_id: org, applied, balance_micro: microToJson(balanceMicro) },
     };
   });

@@ -137,9 +137,9 @@ function creditOrganization({ org, amountMicro, ref }: CreditOptions): Promise<C
   return withContext(async ({ dataSource }) => {
     const credit = { amountMicro, reference: ref };
     const { applied, balanceMicro } = await new BalanceAdjustmentService(dataSource).credit(org, credit, COMMAND_LINE);
-    const what = applied ? `Credited ${formatMicro(amountMicro)}.` : `No change: ${ref} was already credited.`;
+    const summary = applied ? `Credited ${formatMicro(amountMicro)}.` : `No change: ${ref} was already credited.`;
     return {
-      text: `${what} Balance: ${formatMicro(balanceMicro)}.`,
+      text: `${summary} Balance: ${formatMicro(balanceMicro)}.`,
       json: { organization_id: org, applied, balance_micro: microToJson(balanceMicro) },
     };
   });
