@@ -68,13 +68,13 @@ export function toUpstreamInput(
   wanted: MappableFields = {},
 ): JsonObject {
   const input: JsonObject = {};
-  for (const [path, value] of Object.entries(fixed)) place(input, path, value);
+  for (const [path, value] of Object.entries(fixed)) setPath(input, path, value);
   for (const [name, value] of Object.entries({ ...settled, ...wanted })) {
     const field = name as MappedField;
     if (value === null || value === undefined) continue;
     const targets = map[field];
     if (targets !== undefined)
-      for (const each of listTargets(targets)) place(input, each.to, convert(value, each, field));
+      for (const each of listTargets(targets)) setPath(input, each.to, convert(value, each, field));
     else if (field in wanted) throw unsupported(field);
   }
   return input;
@@ -110,7 +110,7 @@ function sidesOf(value: unknown, as: 'width_height' | 'width' | 'height', field:
   return as === 'width_height' ? { width, height } : { width, height }[as];
 }
 
-function place(input: JsonObject, path: string, value: unknown): void {
+function setPath(input: JsonObject, path: string, value: unknown): void {
   const names = path.split('.');
   const last = names.pop() ?? path;
   let object = input;
