@@ -163,7 +163,7 @@ export class LedgerArchiveRepository {
     if (row?.is_complete !== true) throw new Error(`Another process is exporting ${day}.`);
   }
 
-  /** The first day whose requests are all in the database; `null`: nothing is archived. */
+  /** The first day whose requests are still in the database; `null`: nothing is archived. */
   async keptFrom(): Promise<string | null> {
     const [row] = await this.dataSource.query<{ day: string | null }[]>('SELECT ledger_kept_from()::text AS day');
     return row?.day ?? null;

@@ -123,7 +123,7 @@ export async function makeInCall(queue: MappedQueue, input: JsonObject, call: Pr
   return ended;
 }
 
-/** If the call ends before the result is there, the request is canceled: no one would read the result. */
+/** Cancels the request if the call ends first, since the result would not be used. */
 async function awaitEnd(
   queue: MappedQueue,
   accepted: QueuedRequest,
