@@ -163,8 +163,8 @@ class ApiKeyCache {
 
   /** Requests for the same key share one read. */
   private load(id: string, key: string): Promise<StoredApiKey | null> {
-    const underWay = this.reads.get(id);
-    if (underWay !== undefined) return underWay;
+    const pending = this.reads.get(id);
+    if (pending !== undefined) return pending;
     if (!this.isPlausible(key)) {
       throw invalidApiKey('The API key is malformed. Check that it was copied completely; it begins with "sk-llm-".');
     }

@@ -16,7 +16,7 @@ import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options'
 import { InputStep } from './input-step';
 import { LeaseKeeper } from './job-lease';
 import { PollStep } from './poll-step';
-import { Question } from './question';
+import { PendingPoll } from './pending-poll';
 import { SubmitStep } from './submit-step';
 import { type NextStep, type JobLease, reschedule } from './job-lease';
 import { UpcomingPolls } from './upcoming-polls';
@@ -39,7 +39,7 @@ export class JobRunner {
   private readonly leaseSeconds: number;
   private readonly upcoming: UpcomingPolls;
   private readonly repeats: RepeatGuard;
-  private readonly underWay = new Set<string>();
+  private readonly runningIds = new Set<string>();
   private readonly running = new InFlight();
   private readonly stopping = new AbortController();
   private taking = true;
@@ -89,7 +89,7 @@ export class JobRunner {
    * running.
    */
   begin(due: DueJob | DuePoll): Promise<StepEnd> | null {
-    if (!this.taking || this.underWay.has(due.id) || !this.slots[poolOf(due.lane)].enter(due.lane)) return null;
+    if (!this.taking || this.runningIds.has(due.id) || !this.slots[poolOf(due.lane)].enter(due.lane)) return null;
     return this.runStep(due);
   }
 
@@ -106,7 +106,7 @@ export class JobRunner {
   }
 
   private async runStep(due: DueJob | DuePoll): Promise<StepEnd> {
-    this.underWay.add(due.id);
+    this.runningIds.add(due.id);
     this.running.begin();
     try {
       return await ('job' in due ? this.poll(due) : this.claimAndRun(due));
@@ -114,7 +114,7 @@ export class JobRunner {
       this.logger.error({ message: 'a job step failed', event: 'job_step_failed', job_id: due.id, err: error });
       return null;
     } finally {
-      this.underWay.delete(due.id);
+      this.runningIds.delete(due.id);
       this.slots[poolOf(due.lane)].leave(due.lane);
       this.running.end();
     }
@@ -123,7 +123,7 @@ export class JobRunner {
   /** A poll claims its job only if the job is no longer just running, or if the poll takes long. */
   private async poll(due: DuePoll): Promise<StepEnd> {
     const trace = this.traceOf('poll', due.job);
-    let polled: NextStep | 'not-claimed' | Question;
+    let polled: NextStep | 'not-claimed' | PendingPoll;
     try {
       polled = await this.polling.pollUnclaimed(due, this.stopping.signal);
     } catch (error) {
@@ -131,17 +131,17 @@ export class JobRunner {
       this.reportRetry(due, error);
       return { inMs: this.options.repairMs, version: due.version };
     }
-    if (polled instanceof Question) return this.claimAndRun(due, { question: polled, trace });
+    if (polled instanceof PendingPoll) return this.claimAndRun(due, { poll: polled, trace });
     this.end('poll', trace, false);
     if (polled !== null && polled !== 'not-claimed') this.notePoll({ ...due.job, polls: due.job.polls + 1 }, polled);
     return polled;
   }
 
   /** @param begun a poll of the job that has started and now needs the claim */
-  private async claimAndRun(due: DueJob, begun?: { question: Question; trace: RequestTrace | null }): Promise<StepEnd> {
+  private async claimAndRun(due: DueJob, begun?: { poll: PendingPoll; trace: RequestTrace | null }): Promise<StepEnd> {
     const job = await this.work.claim(due, this.owner, this.leaseSeconds);
     if (job === null) {
-      begun?.question.stop(new Error('the job has changed'));
+      begun?.poll.stop(new Error('the job has changed'));
       begun?.trace?.close(this.clock.monotonic(), {}, false);
       return 'not-claimed';
     }
@@ -152,7 +152,7 @@ export class JobRunner {
     trace?.set({ 'gateway.fence': job.fence });
     let isFailed = false;
     try {
-      const next = await this.step({ job, trace, leaseLost: keeper.lost, stopRequested }, begun?.question);
+      const next = await this.step({ job, trace, leaseLost: keeper.lost, stopRequested }, begun?.poll);
       if (next === null) await this.removal.discardLateObjects(job);
       else if (next.accepted !== undefined) this.notePoll(next.accepted, next);
       else if (job.handle !== null) this.notePoll({ ...job, handle: job.handle, polls: job.polls + 1 }, next);
@@ -185,10 +185,10 @@ export class JobRunner {
     this.upcoming.note({ ...key, version, lane: deploymentId ?? '', job: next }, inMs);
   }
 
-  private step(lease: JobLease, asked?: Question): Promise<NextStep> {
+  private step(lease: JobLease, started?: PendingPoll): Promise<NextStep> {
     const { job } = lease;
     if (needsInputs(job)) return this.fetching.storeInputs(lease);
-    return job.handle === null ? this.submitting.submitJob(lease) : this.polling.pollJob(lease, job.handle, asked);
+    return job.handle === null ? this.submitting.submitJob(lease) : this.polling.pollJob(lease, job.handle, started);
   }
 
   /** Called after an internal failure. If this write fails too, the lease expires. */

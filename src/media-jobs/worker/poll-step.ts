@@ -21,7 +21,7 @@ import {
 import { deadlinesOf, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs, repairPauseMs } from './pauses';
-import { Question } from './question';
+import { PendingPoll } from './pending-poll';
 import { type NextStep, nextStep, type JobLease, reschedule } from './job-lease';
 
 /** How many consecutive polls must find no job or no result before a job may fail. */
@@ -54,23 +54,23 @@ export class PollStep {
    * Polls the provider without a claim and records, in one statement, that the job is still running, the usual result.
    * Any other response, or one that takes too long, is left to {@link pollJob} after a claim.
    */
-  async pollUnclaimed(due: DuePoll, stopRequested: AbortSignal): Promise<NextStep | 'not-claimed' | Question> {
+  async pollUnclaimed(due: DuePoll, stopRequested: AbortSignal): Promise<NextStep | 'not-claimed' | PendingPoll> {
     const { job, version } = due;
     const target = this.targets.find(job);
     const adapter = target?.adapter;
     if (target === null || adapter?.mode !== 'async') return 'not-claimed';
-    const question = this.ask(job, job.handle, target, adapter, stopRequested);
-    const answer = await question.answerWithin(this.options.claimPollAfterMs);
+    const poll = this.startPoll(job, job.handle, target, adapter, stopRequested);
+    const answer = await poll.answerWithin(this.options.claimPollAfterMs);
     if (stopRequested.aborted) return { inMs: 0, version };
     const snapshot = answer?.snapshot;
-    if (snapshot?.state !== 'queued' && snapshot?.state !== 'running') return question;
+    if (snapshot?.state !== 'queued' && snapshot?.state !== 'running') return poll;
     const { findings, inMs } = scheduleAfter(snapshot, job, adapter);
     const recorded = await this.work.recordUnclaimedPoll(due, findings, inMs);
     return recorded === null ? 'not-claimed' : nextStep(recorded, inMs);
   }
 
-  /** @param asked a poll of this job that has already started */
-  async pollJob(lease: JobLease, handle: JobHandle, asked?: Question): Promise<NextStep> {
+  /** @param started a poll of this job that has already started */
+  async pollJob(lease: JobLease, handle: JobHandle, started?: PendingPoll): Promise<NextStep> {
     const { job, stopRequested } = lease;
     const target = this.targets.find(job);
     const adapter = target?.adapter;
@@ -83,8 +83,8 @@ export class PollStep {
       return reschedule(this.work, job, UNKNOWN_PROVIDER_RETRY_MS);
     }
     lease.trace?.set({ 'gateway.provider': job.provider ?? undefined });
-    const question = asked ?? this.ask(job, handle, target, adapter, stopRequested);
-    const { snapshot, error } = await question.answerUnless(stopRequested);
+    const poll = started ?? this.startPoll(job, handle, target, adapter, stopRequested);
+    const { snapshot, error } = await poll.answerUnless(stopRequested);
     if (snapshot !== undefined) return this.handleSnapshot(lease, target, adapter, snapshot);
     if (stopRequested.aborted) return reschedule(this.work, job, 0);
     const failure = toProviderError(error);
@@ -92,16 +92,16 @@ export class PollStep {
     return this.unanswered(job, adapter, failure);
   }
 
-  private ask(
+  private startPoll(
     job: Pick<MediaJob, keyof PolledJob>,
     handle: JobHandle,
     target: JobTarget,
     adapter: AsyncJobAdapter,
     stopRequested: AbortSignal,
-  ): Question {
+  ): PendingPoll {
     const { pollTimeoutMs } = this.options;
     const deadlines = deadlinesOf(pollTimeoutMs, this.connectTimeoutMs);
-    return new Question(stopRequested, (stop) =>
+    return new PendingPoll(stopRequested, (stop) =>
       withTimeLimit(pollTimeoutMs, stop, (signal) => adapter.poll(handle, toCall(job, target, deadlines, signal))),
     );
   }

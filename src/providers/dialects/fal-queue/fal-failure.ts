@@ -37,7 +37,7 @@ export function falFailureOf({ code, options }: ProviderError, isFailed: boolean
   if (isRefused) return toFailure(kind || 'value_error', details);
   // Named errors are fal's. Without a name, a proxy between fal and the gateway may have answered.
   const isNamed = kind !== '' || type !== '';
-  return status >= 500 && (isFailed || isNamed) && isNamed ? toFailure(kind || type, details) : null;
+  return status >= 500 && isNamed ? toFailure(kind || type, details) : null;
 }
 
 function isModeration({ details }: ProviderError['options']): boolean {

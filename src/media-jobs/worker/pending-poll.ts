@@ -7,7 +7,7 @@ export interface PollAnswer {
 }
 
 /** A poll that is in progress or has been answered. It may begin without a claim to its job and end with one. */
-export class Question {
+export class PendingPoll {
   private readonly stopping = new AbortController();
   /** Never rejects. */
   private readonly answer: Promise<PollAnswer>;
