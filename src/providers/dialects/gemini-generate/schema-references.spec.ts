@@ -60,11 +60,13 @@ it.each<[string, JsonObject, JsonObject]>([
   expect(sent(schema)).toEqual([expected, expected]);
 });
 
-/** A definition that is short by its values, but long. */
-const LONG = object(
-  Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`p${i}`, { $ref: '#/definitions/long' }])),
-  { definitions: { long: { type: 'string', description: 'x'.repeat(10_000) } } },
-);
+const LONG_TEXT = 'x'.repeat(10_000);
+/** Many references to one definition. */
+const repeated = (definition: JsonObject) =>
+  object(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`p${i}`, { $ref: '#/definitions/long' }])), {
+    definitions: { long: definition },
+  });
+const nested = (depth: number): JsonObject => (depth === 0 ? { title: LONG_TEXT } : { items: nested(depth - 1) });
 
 it.each<[string, JsonObject]>([
   [
@@ -75,7 +77,11 @@ it.each<[string, JsonObject]>([
   ['a reference to nothing', object({ city: { $ref: '#/definitions/place' } })],
   ['a reference to another document', object({ city: { $ref: 'https://a.example/city' } })],
   ['a property with the name of the keyword', object({ $ref: { type: 'string' } })],
-  ['references to a text that would fill the request', LONG],
+  ['references to a text that would fill the request', repeated({ type: 'string', description: LONG_TEXT })],
+  ['references to a name that would fill the request', repeated(object({ [LONG_TEXT]: { type: 'string' } }))],
+  ['references to a long reference to nothing', repeated({ items: { $ref: `#/${LONG_TEXT}` } })],
+  ['references to a text beside one to nothing', repeated({ items: { $ref: '#/nothing', title: LONG_TEXT } })],
+  ['references to a text that is nested too deep', repeated(nested(300))],
   ['references that would fill the request', object({ a: { $ref: '#/definitions/d0' } }, { definitions: DOUBLING })],
 ])('leaves %s', (_name, schema) => {
   expect(sent(schema)).toEqual([schema, schema]);

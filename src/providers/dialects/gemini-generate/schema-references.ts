@@ -32,22 +32,37 @@ export class SchemaReferences {
 
   /** @param within the references that `value` is nested in */
   private write(value: unknown, within: readonly string[], depth: number): unknown {
-    if (depth > MAX_DEPTH || this.copied > MAX_COPIED) return value;
-    if (within.length > 0) this.copied += typeof value === 'string' ? value.length : 1;
+    if (this.copied > MAX_COPIED) return value;
+    if (depth > MAX_DEPTH) return this.unchanged(value, within);
+    this.count(typeof value === 'string' ? value.length : 1, within);
     if (Array.isArray(value)) return value.map((each: unknown) => this.write(each, within, depth + 1));
     if (!isJsonObject(value)) return value;
     const { $ref: reference, ...beside } = value;
     if (typeof reference !== 'string' || isKnown(reference, beside)) return this.members(value, within, depth);
+    this.count(reference.length, within);
     const target = within.includes(reference) ? undefined : this.find(reference);
-    if (!isJsonObject(target)) return value;
+    if (!isJsonObject(target)) return this.unchanged(value, within);
     const copy = this.write(target, [...within, reference], depth + 1);
     return { ...(isJsonObject(copy) ? copy : {}), ...this.members(beside, within, depth) };
   }
 
   private members(value: JsonObject, within: readonly string[], depth: number): JsonObject {
     return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [key, this.write(member, within, depth + 1)]),
+      Object.entries(value).map(([key, member]) => {
+        this.count(key.length, within);
+        return [key, this.write(member, within, depth + 1)];
+      }),
     );
+  }
+
+  /** A value that is not searched for references, but copied with what it is in. */
+  private unchanged(value: unknown, within: readonly string[]): unknown {
+    if (within.length > 0) this.count(JSON.stringify(value).length, within);
+    return value;
+  }
+
+  private count(size: number, within: readonly string[]): void {
+    if (within.length > 0) this.copied += size;
   }
 
   /** Resolves a JSON pointer into the same schema. */
