@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
-import { TokenRatios } from './token-estimate';
+import { measureMessages, type PromptMeasure, TokenRatios } from './token-estimate';
 
 Logger.overrideLogger(false);
 
@@ -33,6 +33,23 @@ const start = (redis = new FakeRedis()): TokenRatios => new TokenRatios(redis as
 const learn = (ratios: TokenRatios, ratio: number, times: number): void => {
   for (let time = 0; time < times; time++) ratios.observe(model, text(10_000), tokens(10_000 * ratio));
 };
+
+describe('a prompt with a cache_control', () => {
+  const control = (ttl?: string) => ({ cache_control: { type: 'ephemeral', ttl } });
+
+  it.each<[string, object]>([
+    ['text', { type: 'text', text: 'a' }],
+    ['an image', { type: 'image_url', image_url: { url: 'https://a.example/a.png' } }],
+    ['a file', { type: 'file', file: { file_data: 'data:application/pdf;base64,YQ==' } }],
+  ])('is measured as a cache write up to %s', (_name, part) => {
+    const writeOf = (marked: object): PromptMeasure['cacheWrite'] => {
+      const measure: PromptMeasure = { textBytes: 0, fixedTokens: 0 };
+      measureMessages([{ role: 'user', content: [{ ...part, ...marked }] }], measure);
+      return measure.cacheWrite;
+    };
+    expect([writeOf({}), writeOf(control()), writeOf(control('1h'))]).toEqual([undefined, 'short', 'long']);
+  });
+});
 
 describe('the ratio of a model', () => {
   it('starts at the catalogue value', () => {

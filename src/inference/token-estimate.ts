@@ -105,11 +105,14 @@ function measureParts(parts: readonly unknown[], measure: PromptMeasure): void {
       type,
       image_url: image,
       input_audio: audio,
+      cache_control: control,
     } = part as {
       type?: unknown;
       image_url?: { detail?: unknown };
       input_audio?: { data?: unknown };
+      cache_control?: unknown;
     };
+    noteCacheWrite(control, measure);
     if (type === 'image_url') {
       measure.fixedTokens += image?.detail === 'low' ? TOKENS_PER_LOW_DETAIL_IMAGE : TOKENS_PER_IMAGE;
     } else if (type === 'input_audio') {
