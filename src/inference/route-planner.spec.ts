@@ -240,6 +240,7 @@ describe('the estimated cost of a prompt', () => {
     ['is that of a long cache write where one is asked for', 'long', false, rates, 200n],
     ['is that of a short cache write at vendors that write unasked', undefined, true, rates, 125n],
     ['is that of its input without a price of cache writes', 'long', true, { input: 100, output: 0 }, 100n],
+    ['is that of its input where a cache write costs less', 'short', true, { ...rates, cache_write_5m: 0 }, 100n],
   ])('%s', (_case, cacheWrite, implicitCacheWrites, per_1m_micro, expected) => {
     const price = compilePrice({ tokens: { per_1m_micro } } as unknown as Parameters<typeof compilePrice>[0]);
     const prompt = { textBytes: 4 * MILLION, fixedTokens: 0, cacheWrite };

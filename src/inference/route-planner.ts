@@ -295,14 +295,18 @@ export function worstCaseCost(candidates: readonly Candidate[], input: Inference
 
 /**
  * The cost of the estimated usage at a candidate; `null` without a price for it. When the vendor may cache the prompt,
- * all of the prompt is priced as a cache write.
+ * all of the prompt is priced as a cache write, unless plain input costs more: not every vendor obeys the client.
  */
 export function estimatedCost(
   { price, quirks }: Pick<Candidate, 'price' | 'quirks'>,
   { estimate, prompt, pricedBy }: Pick<InferenceInput, 'estimate' | 'prompt' | 'pricedBy'>,
 ): Micro | null {
+  const details = estimating(pricedBy);
+  const plain = price.costMicro(estimate, details);
   const cacheWrite = prompt?.cacheWrite ?? (quirks.implicitCacheWrites === true ? 'short' : null);
-  return price.costMicro(cacheWrite === null ? estimate : asCacheWrite(estimate, cacheWrite), estimating(pricedBy));
+  if (cacheWrite === null || plain === null) return plain;
+  const written = price.costMicro(asCacheWrite(estimate, cacheWrite), details);
+  return written !== null && written > plain ? written : plain;
 }
 
 function asCacheWrite(estimate: UsageVector, cacheWrite: 'short' | 'long'): UsageVector {
