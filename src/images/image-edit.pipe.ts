@@ -14,6 +14,7 @@ export type ImageEdit =
 export class ValidImageEdit implements PipeTransform<unknown, ImageEdit> {
   private readonly form = new ValidForm(ImageFieldsDto, {
     n: 'number',
+    output_compression: 'number',
     stream: 'boolean',
     routing: ROUTING_FIELD_KINDS,
   });
