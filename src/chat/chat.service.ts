@@ -11,6 +11,7 @@ import {
   measureMessages,
   measureText,
   noteCacheWrite,
+  noteLongCacheWrite,
   outputTokens,
   type PromptMeasure,
   promptTokens,
@@ -217,6 +218,7 @@ function measureChat(request: ChatRequest): PromptMeasure {
   measureText(request['functions'], measure);
   measureText(request['response_format'], measure);
   noteCacheWrite(request['cache_control'], measure);
+  noteLongCacheWrite(request['prompt_cache_options'], measure);
   return measure;
 }
 

@@ -34,7 +34,7 @@ const learn = (ratios: TokenRatios, ratio: number, times: number): void => {
   for (let time = 0; time < times; time++) ratios.observe(model, text(10_000), tokens(10_000 * ratio));
 };
 
-describe('a prompt with a cache_control', () => {
+describe('a prompt with a marker of a cache', () => {
   const control = (ttl?: string) => ({ cache_control: { type: 'ephemeral', ttl } });
 
   it.each<[string, object]>([
@@ -48,6 +48,8 @@ describe('a prompt with a cache_control', () => {
       return measure.cacheWrite;
     };
     expect([writeOf({}), writeOf(control()), writeOf(control('1h'))]).toEqual([undefined, 'short', 'long']);
+    const breakpoint = (ttl?: string) => writeOf({ prompt_cache_breakpoint: { mode: 'explicit', ttl } });
+    expect([breakpoint(), breakpoint('30m'), breakpoint('12h')]).toEqual([undefined, undefined, 'long']);
   });
 });
 

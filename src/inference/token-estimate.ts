@@ -32,7 +32,7 @@ export interface PromptMeasure {
   textBytes: number;
   /** Tokens that do not depend on the model's ratio: framing, images, audio. */
   fixedTokens: number;
-  /** The longest cache that a `cache_control` asks the vendor to write; absent: none. */
+  /** The longest cache that a client asks the vendor to write; absent: none. */
   cacheWrite?: 'short' | 'long';
 }
 
@@ -99,6 +99,15 @@ export function noteCacheWrite(control: unknown, measure: PromptMeasure): void {
   if (isLong || measure.cacheWrite === undefined) measure.cacheWrite = isLong ? 'long' : 'short';
 }
 
+/**
+ * The 12 hours of OpenAI's `prompt_cache_options`, or of the `prompt_cache_breakpoint` of a part. OpenAI makes shorter
+ * writes unasked.
+ */
+export function noteLongCacheWrite(options: unknown, measure: PromptMeasure): void {
+  if (typeof options !== 'object' || options === null) return;
+  if ((options as { ttl?: unknown }).ttl === '12h') measure.cacheWrite = 'long';
+}
+
 function measureParts(parts: readonly unknown[], measure: PromptMeasure): void {
   for (const part of parts) {
     const {
@@ -106,13 +115,16 @@ function measureParts(parts: readonly unknown[], measure: PromptMeasure): void {
       image_url: image,
       input_audio: audio,
       cache_control: control,
+      prompt_cache_breakpoint: breakpoint,
     } = part as {
       type?: unknown;
       image_url?: { detail?: unknown };
       input_audio?: { data?: unknown };
       cache_control?: unknown;
+      prompt_cache_breakpoint?: unknown;
     };
     noteCacheWrite(control, measure);
+    noteLongCacheWrite(breakpoint, measure);
     if (type === 'image_url') {
       measure.fixedTokens += image?.detail === 'low' ? TOKENS_PER_LOW_DETAIL_IMAGE : TOKENS_PER_IMAGE;
     } else if (type === 'input_audio') {

@@ -202,6 +202,7 @@ describe('the hold of a prompt', () => {
     ['part', { messages: [{ role: 'user', content: [{ type: 'text', text: content, ...marker }] }] }],
     ['message', { messages: [{ role: 'user', content, ...marker }] }],
     ['request', { messages: [{ role: 'user', content }], ...marker }],
+    ['request of OpenAI', { messages: [{ role: 'user', content }], prompt_cache_options: { ttl: '12h' } }],
     [
       'tool',
       {
