@@ -38,6 +38,11 @@ it.each([
     [system('a'), system('b'), user('c'), system('d'), CALL, RESULT, RESULT, NOTED, user('e')],
   ],
   ['an answer to continue', [user('a'), NOTED], [user('a'), { ...NOTED, prefix: true }]],
+  [
+    'an answer to continue with an empty list of calls',
+    [user('a'), { ...NOTED, tool_calls: [] }],
+    [user('a'), { ...NOTED, prefix: true }],
+  ],
   ['calls without results', [user('a'), CALL], [user('a'), CALL]],
 ])('%s', (_name, given, expected) => {
   expect(sent(given)).toEqual(expected);

@@ -34,8 +34,12 @@ export function inStrictOrder(messages: readonly ChatMessage[]): readonly ChatMe
     ordered.push(next);
   }
   const last = ordered.at(-1);
-  if (last?.role === 'assistant' && last['tool_calls'] == null) ordered.splice(-1, 1, { ...last, prefix: true });
+  if (last?.role === 'assistant' && !hasCalls(last)) ordered.splice(-1, 1, { ...last, prefix: true });
   return ordered;
+}
+
+function hasCalls({ tool_calls: calls }: ChatMessage): boolean {
+  return Array.isArray(calls) && calls.length > 0;
 }
 
 function asMarked(instruction: ChatMessage): ChatMessage {
