@@ -38,9 +38,10 @@ BEGIN
                 SELECT b.balance_after_micro FROM ledger_entry b
                  WHERE b.organization_id = l.organization_id AND (b.created_at, b.id) < (l.created_at, l.id)
                    AND (b.reservation_id IS NULL
-                        OR b.reservation_id BETWEEN first_id_of(p_day - 9) AND last_id_of(p_day + 1))
+                        OR b.reservation_id BETWEEN first_id_of(p_day - 9) AND last_id_of(v_end))
                  ORDER BY b.created_at DESC, b.id DESC LIMIT 1) recent ON true
-             WHERE l.balance_after_micro IS DISTINCT FROM recent.balance_after_micro + l.organization_delta_micro
+             WHERE recent.balance_after_micro IS NULL
+                OR l.balance_after_micro IS DISTINCT FROM recent.balance_after_micro + l.organization_delta_micro
             OFFSET 0) e
       LEFT JOIN LATERAL (
         SELECT b.id, b.balance_after_micro FROM ledger_entry b

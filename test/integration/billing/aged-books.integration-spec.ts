@@ -95,6 +95,38 @@ describe('the audit of books with partitions of many days', () => {
     });
   });
 
+  it('finds an update lost right after a credit, on the second of two open days that follow a closed one', async () => {
+    const { found, lost } = await inSandbox(pool, async (client) => {
+      await client.query(`
+        ALTER TABLE ended_reservation DISABLE TRIGGER USER; ALTER TABLE ledger_day DISABLE TRIGGER USER;
+        CREATE TEMPORARY TABLE charge AS
+          SELECT row_number() OVER (ORDER BY r.id) AS n, r.id, r.organization_id, r.charged_micro AS micro,
+                 r.balance_after_micro AS balance_micro, r.ended_at
+            FROM ended_reservation r, (SELECT organization_id FROM organization_account LIMIT 1) a,
+                 (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date - ${VERIFIED_DAY} AS day) closed
+           WHERE r.organization_id = a.organization_id AND r.charged_micro > 0
+             AND r.id BETWEEN first_id_of(closed.day + 2) AND last_id_of(closed.day + 2) ORDER BY r.id LIMIT 2;
+        DELETE FROM ledger_day WHERE day IN ((clock_timestamp() AT TIME ZONE 'UTC')::date - ${VERIFIED_DAY - 1},
+                                             (clock_timestamp() AT TIME ZONE 'UTC')::date - ${VERIFIED_DAY - 2});
+        INSERT INTO ledger_posting (organization_id, kind, debit_account, credit_account, amount_micro,
+                                    organization_delta_micro, balance_after_micro, external_reference, created_at)
+          SELECT organization_id, 'topup', 'cash', 'organization', 5, 5, balance_micro + micro + 5, 'a credit',
+                 ended_at - interval '1 millisecond' FROM charge WHERE n = 1;
+        -- The second charge does not see the first.
+        UPDATE ended_reservation r
+           SET balance_after_micro = r.balance_after_micro + 5 + CASE WHEN r.id > first.id THEN first.micro ELSE 0 END
+          FROM charge first WHERE first.n = 1 AND r.organization_id = first.organization_id AND r.id >= first.id`);
+      const { rows } = await client.query<{ entry: string; day: string }>(
+        `SELECT r.entry_id::text AS entry, ((clock_timestamp() AT TIME ZONE 'UTC')::date - $1::integer)::text AS day
+           FROM ended_reservation r JOIN charge c USING (id) WHERE c.n = 2`,
+        [VERIFIED_DAY],
+      );
+      const violations = await readViolations(client, { view: 'balance_violations', day: rows[0]?.day ?? '' }, null);
+      return { found: violations.map(({ subject }) => subject), lost: rows[0]?.entry };
+    });
+    expect(found).toContain(lost);
+  });
+
   it('finds the latest entry of an account that was last charged long ago', async () => {
     const found = await inSandbox(pool, async (client) => {
       await client.query(`
