@@ -8,16 +8,15 @@ type Database = Pick<DataSource, 'query'>;
 /** Its digest reveals nothing about the pepper of at least 32 characters, and no API key starts like this. */
 const FINGERPRINTED = 'fingerprint of API_KEY_PEPPER';
 
-/** The first process stores the fingerprint. */
+/** The first gateway stores the fingerprint. */
 const STORE = 'UPDATE deployment_identity SET pepper_fingerprint = $1 WHERE pepper_fingerprint IS NULL';
-const READ = 'SELECT pepper_fingerprint = $1 AS is_same FROM deployment_identity';
+const READ = 'SELECT COALESCE(pepper_fingerprint = $1, true) AS is_accepted FROM deployment_identity';
 const REPLACE = 'UPDATE deployment_identity SET pepper_fingerprint = $1';
 
-/** Whether the API keys of this database were digested with this pepper. */
+/** Whether the API keys of this database were digested with this pepper; also true before a gateway has stored one. */
 export async function isPepperOfKeys(database: Database, pepper: string): Promise<boolean> {
-  await database.query(STORE, [fingerprintOf(pepper)]);
-  const [row] = await database.query<{ is_same: boolean }[]>(READ, [fingerprintOf(pepper)]);
-  return row?.is_same === true;
+  const [row] = await database.query<{ is_accepted: boolean }[]>(READ, [fingerprintOf(pepper)]);
+  return row?.is_accepted === true;
 }
 
 /** Accepts another pepper: keys that were digested with the former one stay refused. */
@@ -43,6 +42,7 @@ export class PepperCheck implements OnApplicationBootstrap {
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
+    await this.dataSource.query(STORE, [fingerprintOf(this.pepper)]);
     if (await isPepperOfKeys(this.dataSource, this.pepper)) return;
     this.logger.error({
       event: 'api_key_pepper_changed',
