@@ -16,8 +16,8 @@ export function giveHeadingFocus(heading: HTMLElement | null): void {
 }
 
 /**
- * Gives the focus to an element; once the element disappears with it, as the button of an action does that cannot be
- * repeated, to the heading of the page. Without that, the next Tab would start at the top of the page.
+ * Returns the focus to the element that opened a modal. If that element is removed, such as the button of an action that
+ * cannot be repeated, the heading takes the focus; otherwise the next Tab would start at the top of the page.
  */
 export function returnFocus(opener: HTMLElement): void {
   opener.focus();
