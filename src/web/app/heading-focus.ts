@@ -16,8 +16,8 @@ export function giveHeadingFocus(heading: HTMLElement | null): void {
 }
 
 /**
- * Returns the focus to the element that opened a modal. If that element is removed, such as the button of an action that
- * cannot be repeated, the heading takes the focus; otherwise the next Tab would start at the top of the page.
+ * Returns the focus to the element that opened a modal. If that element is removed, such as the button of an action
+ * that cannot be repeated, the heading takes the focus; otherwise the next Tab would start at the top of the page.
  */
 export function returnFocus(opener: HTMLElement): void {
   opener.focus();

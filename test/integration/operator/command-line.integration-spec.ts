@@ -140,7 +140,7 @@ describe('the commands of operators', () => {
     await expect(cli.json(...adjust)).resolves.toMatchObject({ applied: true, balance_micro: 12 });
     await expect(cli.json(...adjust)).resolves.toMatchObject({ applied: false, balance_micro: 12 });
     const taken = await cli.run('org', 'adjust', '--org', id, '--ref', 'x', '--reason', 'r', '--amount-micro', '-13');
-    expect(taken).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('free balance') });
+    expect(taken).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('available balance') });
   });
 
   it('store credentials from standard input, show no value, and encrypt everything under another key', async () => {
