@@ -7,7 +7,13 @@ import type { Candidate } from '../inference/inference.types';
 import { callTogether } from '../inference/parallel-calls';
 import type { MeteredResult } from '../inference/unary-inference.service';
 import { OutboundClient } from '../core/outbound/outbound-client';
-import type { GeneratedImage, ImageFile, ImageRequest, ImagesProvider } from '../providers/contract/images';
+import {
+  type GeneratedImage,
+  type ImageFile,
+  type ImageRequest,
+  type ImagesProvider,
+  outputFields,
+} from '../providers/contract/images';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import { ProviderError } from '../providers/contract/provider-error';
 import { unsupported } from '../providers/kit/unsupported';
@@ -127,13 +133,9 @@ function imagesOf({ provider }: Candidate): ImagesProvider {
 
 function assertChoices(request: ImageRequest, { quirks, deployment: { mapping } }: Candidate): void {
   if (quirks.imageOutput === true) return;
-  const { format, background, complexity, compression, moderation, inputFidelity } = request;
-  if (format !== null && mapping?.map.format === undefined) throw unsupported('output_format');
-  if (background !== null) throw unsupported('background');
-  if (complexity !== null) throw unsupported('complexity');
-  if (compression !== null) throw unsupported('output_compression');
-  if (moderation !== null) throw unsupported('moderation');
-  if (inputFidelity !== null) throw unsupported('input_fidelity');
+  for (const field of Object.keys(outputFields(request))) {
+    if (field !== 'output_format' || mapping?.map.format === undefined) throw unsupported(field);
+  }
 }
 
 /** Distributes the images evenly over the calls. */

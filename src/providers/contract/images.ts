@@ -32,6 +32,26 @@ export interface ImageOptions {
   readonly user: string | null;
 }
 
+/** OpenAI's fields for options of the output; the quirk `imageOutput` says that a deployment accepts them. */
+const OUTPUT_FIELDS = {
+  output_format: 'format',
+  background: 'background',
+  complexity: 'complexity',
+  output_compression: 'compression',
+  moderation: 'moderation',
+  input_fidelity: 'inputFidelity',
+} as const satisfies Readonly<Record<string, keyof ImageOptions>>;
+
+/** The chosen options of the output, under OpenAI's names. */
+export function outputFields(options: ImageOptions): Record<string, string | number> {
+  const fields: Record<string, string | number> = {};
+  for (const [field, option] of Object.entries(OUTPUT_FIELDS)) {
+    const { [option]: value } = options;
+    if (value !== null) fields[field] = value;
+  }
+  return fields;
+}
+
 /** An image request that the endpoint has validated. Nothing else of the client's body reaches a provider. */
 export interface ImageRequest extends ImageOptions {
   /** Images to edit or to use as references; empty: the prompt alone. */

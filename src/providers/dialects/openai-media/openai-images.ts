@@ -10,6 +10,7 @@ import {
   type ImageRequest,
   type ImageResult,
   type ImagesProvider,
+  outputFields,
 } from '../../contract/images';
 import type { ProviderCall, Quirks } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
@@ -95,19 +96,6 @@ function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall
     ...outputFields(request),
     ...(user !== null && quirks.dropFields?.includes('user') !== true && { user }),
     ...(format !== null && { response_format: format }),
-  };
-}
-
-/** The fields behind the quirk `imageOutput`. */
-function outputFields(request: ImageRequest): Record<string, string | number> {
-  const { format, background, complexity, compression, moderation, inputFidelity } = request;
-  return {
-    ...(format !== null && { output_format: format }),
-    ...(background !== null && { background }),
-    ...(complexity !== null && { complexity }),
-    ...(compression !== null && { output_compression: compression }),
-    ...(moderation !== null && { moderation }),
-    ...(inputFidelity !== null && { input_fidelity: inputFidelity }),
   };
 }
 
