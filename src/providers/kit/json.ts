@@ -7,6 +7,18 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/**
+ * The value at a JSON pointer (RFC 6901).
+ * @param steps those of the pointer, still with `~0` and `~1`
+ * @returns `undefined` if the document has no such value
+ */
+export function valueAtPointer(document: unknown, steps: readonly string[]): unknown {
+  return steps.reduce<unknown>((target, step) => {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    return Object.hasOwn(Object(target) as object, key) ? (target as JsonObject)[key] : undefined;
+  }, document);
+}
+
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /** The JSON text that a provider sent. A byte order mark is skipped, as clients that read with `fetch` do. */

@@ -1,3 +1,4 @@
+import { valueAtPointer } from '../../kit/json';
 import { asRecord, type PromptValues } from './conversation';
 import { refused } from './scripted-call';
 
@@ -158,12 +159,9 @@ class InstanceBuilder {
 
   private resolve(reference: string): unknown {
     const [head, ...steps] = reference.split('/');
-    if (head !== '#') throw UNSATISFIABLE;
-    return steps.reduce<unknown>((target, step) => {
-      const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
-      if (!Object.hasOwn(Object(target) as object, key)) throw UNSATISFIABLE;
-      return (target as Schema)[key];
-    }, this.root);
+    const target = head === '#' ? valueAtPointer(this.root, steps) : undefined;
+    if (target === undefined) throw UNSATISFIABLE;
+    return target;
   }
 
   /**
