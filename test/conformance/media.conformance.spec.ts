@@ -211,10 +211,11 @@ describe.each(withMedia)('provider %s with its upstream', (_id, subject) => {
       held.upstream.answer = answer.silence;
       const deadlines = { connectMs: 5_000, firstTokenMs: 50, idleMs: 5_000, totalMs: 20_000 };
       const { code, options } = await providerErrorOf(use({ deadlines }));
-      expect(code).toBe('provider_timeout');
       const calls = held.upstream.received.length;
-      // None: on a stalled machine the limit can expire before the request is sent.
-      expect(calls === 0 ? ['connect', 'headers'] : ['headers']).toContain(options.phase);
+      const timedOut = ['provider_timeout', 'headers'];
+      // On a stalled machine, a limit that several exchanges share can expire before the request is sent.
+      const unreached = ['provider_unavailable', 'connect'];
+      expect(calls === 0 ? [timedOut, unreached] : [timedOut]).toContainEqual([code, options.phase]);
       expect(calls).toBeLessThanOrEqual(1);
     });
 
