@@ -14,7 +14,7 @@ import { Idempotent } from '../../core/http/route.decorators';
 import { IdempotencyInterceptor, readIdempotencyKey } from './idempotency.interceptor';
 import { ReplayedResponse, UNKNOWN_OUTCOME } from './replayed-response';
 
-const CONFIG = { http: { ssePingMs: 1_000 }, inference: { idleTimeoutMs: 1_000 } } as AppConfig;
+const CONFIG = { http: { ssePingMs: 1_000, sseMergeMs: 0 }, inference: { idleTimeoutMs: 1_000 } } as AppConfig;
 
 /** The pipe of a body runs after the key is read. */
 @Injectable()

@@ -31,6 +31,7 @@ export interface AppConfig {
     /** Proxies whose `X-Forwarded-For` is trusted: `false`, a hop count, or a list of addresses and CIDR ranges. */
     readonly trustProxy: false | number | readonly string[];
     readonly ssePingMs: number;
+    readonly sseMergeMs: number;
     /** How long a shutdown still accepts requests, so that load balancers notice it. */
     readonly shutdownDelayMs: number;
     /** How long it then waits for requests in flight. */

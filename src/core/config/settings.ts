@@ -65,6 +65,9 @@ export const SETTINGS = z.object({
       'Requests in flight at which a busy process refuses new ones with 503; the limit falls while the process stays busy; 0: no limit',
     ),
   SSE_PING_MS: integer(100, ONE_HOUR_MS).default(15_000).describe('Silence after which a stream sends a ping'),
+  SSE_MERGE_MS: integer(0, 1_000)
+    .default(10)
+    .describe('How long an event of a fast stream waits for others, to be written together; 0: no wait'),
   DRAIN_TIMEOUT_MS: integer(0, ONE_HOUR_MS)
     .default(30_000)
     .describe('How long a shutdown waits for requests in flight'),

@@ -97,6 +97,7 @@ function toHttp(settings: Settings, production: boolean): AppConfig['http'] {
     overloadConcurrency: settings.OVERLOAD_CONCURRENCY,
     trustProxy: settings.TRUST_PROXY,
     ssePingMs: settings.SSE_PING_MS,
+    sseMergeMs: settings.SSE_MERGE_MS,
     shutdownDelayMs: settings.SHUTDOWN_DELAY_MS ?? (production ? SHUTDOWN_DELAY_MS : 0),
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
   };

@@ -16,7 +16,7 @@ import { createFastifyAdapter } from './fastify-adapter';
 import { GatewayExceptionFilter } from './gateway-exception.filter';
 
 const CONFIG = {
-  http: { ssePingMs: 20, trustProxy: [], maxRequestBytes: 1_000 },
+  http: { ssePingMs: 20, sseMergeMs: 0, trustProxy: [], maxRequestBytes: 1_000 },
   inference: { idleTimeoutMs: 100 },
 } as unknown as AppConfig;
 

@@ -8,7 +8,7 @@ import { Metrics } from '../observability/metrics/catalogue';
 import type { GaugeSeries } from '../observability/metrics/series-cap';
 import { type Billed, Bytes, EventStream, Json, JSON_TYPE, LiveBytes } from './answer';
 import { ANSWER_SENT } from './fastify-adapter';
-import { ByteReply, EventReply } from './live-reply';
+import { ByteReply, EventReply, type EventTiming } from './live-reply';
 import { replyOf, requestOf } from './request';
 
 /**
@@ -17,14 +17,14 @@ import { replyOf, requestOf } from './request';
  */
 @Injectable()
 export class CostHeadersInterceptor implements NestInterceptor {
-  private readonly pingMs: number;
+  private readonly eventTiming: EventTiming;
   private readonly stallMs: number;
   private readonly streamsOpen: GaugeSeries;
 
   constructor(@Inject(APP_CONFIG) { http, inference }: AppConfig, metrics: Metrics) {
     this.streamsOpen = metrics.streamsOpen.of('api');
-    this.pingMs = http.ssePingMs;
     this.stallMs = inference.idleTimeoutMs;
+    this.eventTiming = { pingMs: http.ssePingMs, mergeMs: http.sseMergeMs, stallMs: this.stallMs };
   }
 
   intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
@@ -54,7 +54,7 @@ export class CostHeadersInterceptor implements NestInterceptor {
     }
     if (value instanceof EventStream) {
       const headersOf = (): Record<string, string> => liveHeaders(request, value.billed());
-      const output = new EventReply(reply, headersOf, value.failureEvents, this.pingMs, this.stallMs);
+      const output = new EventReply(reply, headersOf, value.failureEvents, this.eventTiming);
       return this.whileOpen(value.produce(output));
     }
     return value;

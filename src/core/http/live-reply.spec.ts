@@ -6,6 +6,11 @@ import { DONE } from './answer';
 import { EventReply } from './live-reply';
 
 const NEVER_MS = 60_000;
+/** Other paths do not merge events. */
+const MERGE_MS: ReadonlyMap<string, number> = new Map([
+  ['/merged', NEVER_MS],
+  ['/merged-briefly', 5],
+]);
 
 let server: FastifyInstance;
 /** Streams by path; each test writes to them. */
@@ -13,19 +18,18 @@ let opened: Map<string, EventReply>;
 
 beforeAll(async () => {
   server = Fastify();
-  server.get('/*', (request, reply) => void opened.set(request.url, start(reply)));
+  server.get('/*', (request, reply) => void opened.set(request.url, start(reply, MERGE_MS.get(request.url))));
   await server.listen({ port: 0, host: '127.0.0.1' });
 });
 beforeEach(() => (opened = new Map()));
 afterAll(() => server.close());
 
-function start(reply: FastifyReply): EventReply {
+function start(reply: FastifyReply, mergeMs = 0): EventReply {
   const stream = new EventReply(
     reply,
     () => ({}),
     () => '',
-    NEVER_MS,
-    NEVER_MS,
+    { pingMs: NEVER_MS, mergeMs, stallMs: NEVER_MS },
   );
   stream.start();
   return stream;
@@ -122,5 +126,34 @@ describe('an event stream', () => {
       stream('/a').finish('');
     });
     expect(response.split(piece)).toHaveLength(written + 1);
+  });
+
+  it('writes its first event at once, and events that follow within the merge time together', async () => {
+    const response = await exchange([get('/merged')], () => {
+      stream('/merged').write('data: first\n\n');
+      stream('/merged').write('data: grüße 😀\n\n');
+      stream('/merged').write(Buffer.from('data: bytes ü\n\n'));
+      stream('/merged').finish('data: last\n\n');
+    });
+    const writes = ['data: first\n\n', `data: grüße 😀\n\ndata: bytes ü\n\ndata: last\n\n${DONE}`];
+    expect(bodyOf(response)).toBe(`${writes.map(chunk).join('')}0\r\n\r\n`);
+  });
+
+  it.each([
+    ['when the merge time is over', '/merged-briefly', 'data: second\n\n'],
+    ['when they have more than 16 KiB', '/merged', `data: ${'x'.repeat(16 * 1_024)}\n\n`],
+  ])('writes events that wait for others %s', async (_when, path, event) => {
+    const client = connect((server.server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8');
+    client.write(get(path));
+    await once(server.server, 'request');
+    stream(path).write('data: first\n\n');
+    stream(path).write(event);
+    let received = '';
+    for await (const piece of client as AsyncIterable<string>) {
+      received += piece;
+      if (received.includes(event)) break;
+    }
+    expect(received).not.toContain(DONE);
+    stream(path).abandon();
   });
 });

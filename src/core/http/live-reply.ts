@@ -6,6 +6,9 @@ import { type ByteSink, DONE, EVENT_STREAM_TYPE, type LiveOutput } from './answe
 
 const PING = ': ping\n\n';
 
+/** Pending events of more than this are written without waiting for others. */
+const MAX_PENDING_BYTES = 16 * 1024;
+
 /** The end of a byte response is held back until the charge is committed. Too short to cause a delay. */
 const HELD_BACK_BYTES = 64;
 const NO_BYTES = Buffer.alloc(0);
@@ -38,10 +41,15 @@ class PacedWriter implements ByteSink {
     return socket === null ? response.write(bytes) : socket.write(toBodyChunk(bytes));
   }
 
+  /** Whether the client has not read enough for more to be written. */
+  get isFull(): boolean {
+    return (directSocketOf(this.response) ?? this.response).writableNeedDrain;
+  }
+
   drained(): Promise<void> {
     const { response } = this;
+    if (!this.isFull || response.destroyed) return Promise.resolve();
     const stream = directSocketOf(response) ?? response;
-    if (!stream.writableNeedDrain || response.destroyed) return Promise.resolve();
     this.waiting ??= new Promise((resolve) => {
       const finish = (): void => {
         stream.off('drain', finish);
@@ -95,6 +103,18 @@ function toBodyChunk(bytes: string | Buffer): Buffer {
   return chunk;
 }
 
+export interface EventTiming {
+  /** Silence after which a ping is sent. */
+  readonly pingMs: number;
+  /**
+   * An event that follows a write within this time is written together with those of the same time after it: a write
+   * costs as much as everything else that the gateway does for an event. 0: every event is written at once.
+   */
+  readonly mergeMs: number;
+  /** A client that reads nothing for this long is disconnected. */
+  readonly stallMs: number;
+}
+
 /**
  * The server-sent events of one response: headers with the first event, pings during silence, back-pressure, and one
  * `[DONE]` at the end.
@@ -103,16 +123,19 @@ export class EventReply implements LiveOutput {
   private readonly response: ServerResponse;
   private readonly writer: PacedWriter;
   private pingTimer: NodeJS.Timeout | null = null;
+  private lastWriteMs = -Infinity;
+  private pending: (string | Buffer)[] = [];
+  private pendingBytes = 0;
+  private flushTimer: NodeJS.Timeout | null = null;
 
   constructor(
     private readonly reply: FastifyReply,
     private readonly headersOf: HeadersOf,
     private readonly failureEvents: (failure: GatewayError) => string,
-    private readonly pingMs: number,
-    stallMs: number,
+    private readonly timing: EventTiming,
   ) {
     this.response = reply.raw;
-    this.writer = new PacedWriter(reply.raw, stallMs);
+    this.writer = new PacedWriter(reply.raw, timing.stallMs);
   }
 
   get started(): boolean {
@@ -130,7 +153,7 @@ export class EventReply implements LiveOutput {
       // Disables response buffering in nginx.
       'x-accel-buffering': 'no',
     });
-    this.pingTimer = setTimeout(() => this.ping(), this.pingMs);
+    this.pingTimer = setTimeout(() => this.ping(), this.timing.pingMs);
   }
 
   /** Sends the headers and a ping before the first event, so that client and proxies do not time out. */
@@ -142,8 +165,13 @@ export class EventReply implements LiveOutput {
 
   write(frames: string | Buffer): boolean {
     if (this.response.destroyed) return true;
-    this.pingTimer?.refresh();
-    return this.writer.write(frames);
+    const isFast = performance.now() - this.lastWriteMs < this.timing.mergeMs;
+    if (!isFast && this.pending.length === 0) return this.writeNow(frames);
+    this.pending.push(frames);
+    this.pendingBytes += frames.length;
+    if (this.pendingBytes > MAX_PENDING_BYTES) return this.flush();
+    if (this.pending.length === 1) this.startFlushTimer();
+    return !this.writer.isFull;
   }
 
   drained(): Promise<void> {
@@ -153,21 +181,50 @@ export class EventReply implements LiveOutput {
   /** Sends the last events and ends the stream. */
   finish(frames: string): void {
     this.abandon();
-    this.writer.end(frames + DONE);
+    this.writer.end(joined([...this.takePending(), frames + DONE]));
   }
 
   fail(failure: GatewayError): void {
     this.finish(this.failureEvents(failure));
   }
 
-  /** Stops the ping timer, for example after a disconnect. */
+  /** Stops the timers, for example after a disconnect. */
   abandon(): void {
     if (this.pingTimer !== null) clearTimeout(this.pingTimer);
+    if (this.flushTimer !== null) clearTimeout(this.flushTimer);
+  }
+
+  private writeNow(bytes: string | Buffer): boolean {
+    this.lastWriteMs = performance.now();
+    this.pingTimer?.refresh();
+    return this.writer.write(bytes);
+  }
+
+  private startFlushTimer(): void {
+    if (this.flushTimer === null) this.flushTimer = setTimeout(() => this.flush(), this.timing.mergeMs);
+    else this.flushTimer.refresh();
+  }
+
+  private flush(): boolean {
+    return this.pending.length === 0 || this.writeNow(joined(this.takePending()));
+  }
+
+  private takePending(): (string | Buffer)[] {
+    const { pending } = this;
+    this.pending = [];
+    this.pendingBytes = 0;
+    return pending;
   }
 
   private ping(): void {
     this.write(PING);
   }
+}
+
+function joined(parts: readonly (string | Buffer)[]): string | Buffer {
+  const [first] = parts;
+  if (parts.length === 1 && first !== undefined) return first;
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
 /**
