@@ -28,14 +28,14 @@ import { toSafeText } from '../../kit/safe-text';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 
 const MILLISECONDS = 1_000;
-/** Without the option, a file in which nothing is said is an error: it has no language. */
+/** Without `on_no_speech_detected`, a file without speech fails, because it has no language to detect. */
 const DETECTION = { language_detection: true, language_detection_options: { on_no_speech_detected: 'fallback' } };
-/** Failures that only another file would avoid. */
+/** Error messages about the file itself. */
 const FILE_FAULT = /not appear to contain audio|too short|no (spoken )?audio|no speech|unsupported|corrupt/i;
-/** Characters of Chinese and Japanese, with their punctuation and the forms of full width. */
+/** Chinese and Japanese characters, with their punctuation and full-width forms. */
 const UNSPACED = String.raw`[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\uff01-\uff65]`;
-const ENDS_WITHOUT_BLANK = new RegExp(`${UNSPACED}$`, 'u');
-const BEGINS_WITHOUT_BLANK = new RegExp(`^${UNSPACED}`, 'u');
+const ENDS_UNSPACED = new RegExp(`${UNSPACED}$`, 'u');
+const BEGINS_UNSPACED = new RegExp(`^${UNSPACED}`, 'u');
 
 export class AssemblyAiTranscription implements TranscriptionProvider {
   private readonly upload: string;
@@ -53,7 +53,7 @@ export class AssemblyAiTranscription implements TranscriptionProvider {
     const file = new RawBody('application/octet-stream', request.audio);
     const uploaded = await this.http.post(this.upload, file, deadline.next()).catch(blame('file'));
     const body = JSON.stringify(toTranscriptRequest(request, call, textOf(uploaded, 'upload_url')));
-    // Beside the language the request has nothing of the client's.
+    // The language is the only part of this request that the client wrote.
     const culprit = request.language === null ? null : 'language';
     const created = await this.http.post(this.transcripts, body, deadline.next()).catch(blame(culprit));
     const id = textOf(created, 'id');
@@ -61,7 +61,7 @@ export class AssemblyAiTranscription implements TranscriptionProvider {
     return awaitResult(deadline, async (limits) => this.read(target, request, limits));
   }
 
-  /** `null`: it is not finished. */
+  /** @returns `null` while the transcript is not finished */
   private async read(target: string, request: TranscriptionRequest, limits: CallLimits): Promise<Transcript | null> {
     const reply = parseJsonObject(await this.http.get(target, limits));
     if (reply === null) throw notTranscript();
@@ -86,17 +86,17 @@ function fromTranscript(reply: JsonObject, request: TranscriptionRequest): Trans
   return withTimestamps(request, {
     text,
     language: typeof language === 'string' ? language : null,
-    segments: spoken === null ? null : toSegments(withBlanks(spoken)),
+    segments: spoken === null ? null : toSegments(withSpaces(spoken)),
     words: spoken,
     usage: null,
     reportedSeconds: toReportedSeconds(seconds),
   });
 }
 
-/** The words with the blanks that follow them: Chinese and Japanese are written without. */
-function withBlanks(words: readonly TranscriptWord[]): readonly TranscriptWord[] {
+/** Adds the space after each word, except in Chinese and Japanese, which are written without spaces. */
+function withSpaces(words: readonly TranscriptWord[]): readonly TranscriptWord[] {
   return words.map((each, at) => {
-    const isJoined = ENDS_WITHOUT_BLANK.test(each.word) && BEGINS_WITHOUT_BLANK.test(words[at + 1]?.word ?? '');
+    const isJoined = ENDS_UNSPACED.test(each.word) && BEGINS_UNSPACED.test(words[at + 1]?.word ?? '');
     return isJoined ? each : { ...each, word: `${each.word} ` };
   });
 }
@@ -119,8 +119,10 @@ function toFailure(reason: unknown): ProviderError {
 }
 
 /**
- * Its 400 and 422 have a sentence and no code (https://www.assemblyai.com/docs/guides/common_errors_and_solutions), so
- * they are blamed on the only part of the request that the client wrote; `null`: there is none.
+ * AssemblyAI's 400 and 422 contain a sentence but no code
+ * (https://www.assemblyai.com/docs/guides/common_errors_and_solutions), so the error names the only field that the
+ * client wrote.
+ * @param param `null`: the client wrote none of it
  */
 function blame(param: string | null): (error: unknown) => never {
   return (error) => {

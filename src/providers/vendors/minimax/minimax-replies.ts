@@ -1,4 +1,4 @@
-/** What the replies of MiniMax's music, speech and video share. */
+/** Reads the codes and files in the replies of MiniMax's music, speech and video. */
 import { ProviderError, type ProviderErrorOptions } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unknownVoice } from '../../kit/unsupported';
@@ -11,29 +11,29 @@ export function decodeHex(text: unknown): Buffer | null {
   return typeof text === 'string' && HEXADECIMAL.test(text) ? Buffer.from(text, 'hex') : null;
 }
 
-/** Music is made again only by a new request of the client's: a piece may have been made, and billed. */
+/** Music is never retried after a transient code: a piece may have been made and billed. */
 type Work = 'speech' | 'music';
 
-/** A refusal comes with status 200. @throws ProviderError for one */
+/** MiniMax sends refusals with status 200. @throws ProviderError for a refusal */
 export function assertAccepted({ base_resp: base }: JsonObject, phase: 'first_token' | 'stream', work: Work): void {
   const code = isJsonObject(base) ? base['status_code'] : undefined;
   if (typeof code === 'number' && code !== 0) throw faultOf(code, phase, work);
 }
 
-/** The same for a reply with speech that the HTTP client has refused. */
+/** Maps the code of a refusal that arrived instead of a speech stream; other errors stay unchanged. */
 export function asMiniMaxFault(error: unknown): unknown {
   if (!(error instanceof ProviderError)) return error;
   const { status, code = '' } = error.options.upstream ?? {};
   return status === 200 && /^\d{4,5}$/.test(code) ? faultOf(Number(code), 'first_token', 'speech') : error;
 }
 
-/** Whether a code, in digits or as a number, names sensitive input or output. */
+/** Whether a code, as text or as a number, stands for sensitive input or output. */
 export function isSensitive(code: unknown): boolean {
   return ['1026', '1027'].includes(String(code));
 }
 
-/** "Please retry your requests later." */
-const PASSING: Readonly<Record<number, number>> = { 1000: 500, 1001: 504, 1024: 500, 1033: 500 };
+/** HTTP statuses by transient code ("Please retry your requests later."). */
+const TRANSIENT: Readonly<Record<number, number>> = { 1000: 500, 1001: 504, 1024: 500, 1033: 500 };
 
 /** https://platform.minimax.io/docs/api-reference/errorcode */
 function faultOf(code: number, phase: 'first_token' | 'stream', work: Work): ProviderError {
@@ -43,7 +43,7 @@ function faultOf(code: number, phase: 'first_token' | 'stream', work: Work): Pro
     upstream: { status, code: String(code) },
   });
   if (isSensitive(code)) return contentRefused(refused(400));
-  const { [code]: status } = PASSING;
+  const { [code]: status } = TRANSIENT;
   if (status !== undefined && work === 'speech') {
     return status === 504
       ? new ProviderError('provider_timeout', 'The provider did not answer in time.', refused(status))
@@ -68,7 +68,7 @@ function faultOf(code: number, phase: 'first_token' | 'stream', work: Work): Pro
       return new ProviderError('validation_failed', message, { ...refused(400), fallback: false });
     }
     case 2042:
-    // Not in the list: https://github.com/Kochava-Studios/witsy/issues/478
+    // Missing from the documented list: https://github.com/Kochava-Studios/witsy/issues/478
     case 2054:
     case 20132:
       return unknownVoice(refused(400));
