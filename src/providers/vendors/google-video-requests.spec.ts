@@ -151,7 +151,7 @@ describe('a video request to Google', () => {
 });
 
 describe('a video of Gemini Omni', () => {
-  it('is at an address that gives out the file, to the holder of the key and at its host only', async () => {
+  it('has a URL that returns the file, and a credential that is sent to the configured host only', async () => {
     const adapter = open('google');
     const handle = await adapter.submit(videoSpec({ prompt: '[[done]]' }), TOKEN, providerCall());
     upstream.answer = json({

@@ -217,7 +217,7 @@ describe('a video request', () => {
     expect(await sent(id, spec, model)).toMatchObject({ line, body });
   });
 
-  it('goes to OpenRouter without a choice of sound where the deployment says that the model has none', async () => {
+  it('goes to OpenRouter without generate_audio where the deployment drops the field', async () => {
     const call = providerCall({ quirks: { dropFields: ['generate_audio'] } });
     await open('openrouter').submit(videoSpec({ resolution: '2k' }), TOKEN, call);
     const body = JSON.parse(upstream.received.at(-1)?.body ?? '') as object;
@@ -319,7 +319,7 @@ describe('the authorization of Kling', () => {
   const claimsOf = (header: string): unknown =>
     JSON.parse(Buffer.from(header.split('.')[1] ?? '', 'base64url').toString('utf8'));
 
-  it('is a key as it is, or a token of access key and secret key that is renewed before it expires', () => {
+  it('is the plain key, or a token signed with the secret key and renewed before it expires', () => {
     const clock = { now: () => nowMs, monotonic: () => nowMs };
     let nowMs = 1_000_000_000_000;
     expect(klingAuthorization('key-1', clock)()).toBe('Bearer key-1');

@@ -392,7 +392,7 @@ describe('the refusals of vendors', () => {
     expect([code, options.fallback, message]).toEqual(['validation_failed', false, expect.stringMatching(expected)]);
   });
 
-  it('OpenRouter: so do they in a chunk of a stream', async () => {
+  it('OpenRouter: numeric codes inside a stream chunk count as the status', async () => {
     const failed = { ...chunk({ content: '' }, { finish_reason: 'error' }), error: { code: 502, message: 'down' } };
     const { code } = await providerErrorOf(stream('openrouter', sse(failed, '[DONE]')));
     expect(code).toBe('provider_unavailable');

@@ -185,7 +185,7 @@ describe('the chat requests of presets', () => {
     },
   );
 
-  it('minimax gets it back in its own shape, with the text apart', async () => {
+  it('minimax gets the reasoning of earlier turns back as reasoning_details, separate from the text', async () => {
     const answered = { role: 'assistant', content: 'Hi' };
     const { messages: sent } = await sentChat('minimax', {
       messages: [...messages, { ...answered, reasoning_content: 'why' }, ...messages],

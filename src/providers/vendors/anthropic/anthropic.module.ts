@@ -21,7 +21,7 @@ const CAPABILITIES: ProviderCapabilities = {
   music: false,
 };
 
-/** Anthropic's Claude models. As for its own clients, the base URL is without `/v1`. */
+/** Anthropic's Claude models. As in Anthropic's own clients, the base URL omits `/v1`. */
 @ModelProvider()
 export class AnthropicProvider implements ProviderDefinition {
   readonly id = 'anthropic';

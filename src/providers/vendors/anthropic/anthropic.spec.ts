@@ -39,7 +39,7 @@ const bodies = (): { messages: { role: string; content: unknown }[] }[] =>
   upstream.received.map(({ body }) => JSON.parse(body) as never);
 
 describe('AnthropicProvider', () => {
-  it('exists only with a key, and refuses a base URL that is none', () => {
+  it('exists only with a key, and refuses an invalid base URL', () => {
     expect(new AnthropicProvider().create({})).toBeNull();
     expect(() => new AnthropicProvider().create({ ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'nowhere' })).toThrow(
       'ANTHROPIC_BASE_URL',

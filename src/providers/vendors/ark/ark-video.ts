@@ -25,8 +25,8 @@ import {
 const MAX_REFERENCES = 9;
 
 /**
- * Seedance at ByteDance Ark, also called ModelArk (https://docs.byteplus.com/en/docs/ModelArk/1520757). A task can be
- * canceled while it is queued; the same request deletes a finished one.
+ * Seedance at ByteDance Ark, also called ModelArk (https://docs.byteplus.com/en/docs/ModelArk/1520757). `DELETE`
+ * cancels a queued task, but deletes a finished one.
  */
 export class ArkVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {
@@ -87,7 +87,7 @@ function toArkRequest(spec: VideoSpec, { upstreamModel: model, callbackUrl }: Su
     ...(resolution !== null && { resolution }),
     ...(aspectRatio !== null && { ratio: aspectRatio }),
     duration: durationSeconds,
-    // The default is true.
+    // Always sent, because Ark's default is true.
     generate_audio: audio,
     ...(callbackUrl !== undefined && { callback_url: callbackUrl }),
   };
@@ -100,13 +100,13 @@ function toContent(image: ImageFile, role: string): JsonObject {
 function toSnapshot({ status, content, usage, error }: JsonObject): JobSnapshot {
   switch (status) {
     case 'succeeded': {
-      // Billed by tokens; a unit of the catalogue is a thousand of them.
+      // Ark bills tokens; a unit in the catalogue is 1,000 tokens.
       const tokens = toCount(isJsonObject(usage) ? usage['completion_tokens'] : undefined);
       const bill = billed({ units: tokens === undefined ? undefined : tokens / 1_000 });
       return videoAt(isJsonObject(content) ? content['video_url'] : undefined, bill);
     }
     case 'failed':
-      // Such as `OutputVideoSensitiveContentDetected`: https://docs.byteplus.com/en/docs/ModelArk/1299023
+      // For example `OutputVideoSensitiveContentDetected`: https://docs.byteplus.com/en/docs/ModelArk/1299023
       return failedJob(isJsonObject(error) ? [error['code']] : []);
     case 'cancelled':
       return canceledJob();

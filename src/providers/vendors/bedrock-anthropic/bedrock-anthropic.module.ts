@@ -12,8 +12,8 @@ const BASE_URL = 'BEDROCK_ANTHROPIC_BASE_URL';
 const API_VERSION = '2023-06-01';
 
 /**
- * Claude models in Anthropic's format at Amazon Bedrock, with an API key of Bedrock; the base URL names the region and
- * is without `/v1`: `https://bedrock-mantle.{region}.api.aws/anthropic`
+ * Claude models in Anthropic's format at Amazon Bedrock, with a Bedrock API key; the base URL names the region and
+ * omits `/v1`: `https://bedrock-mantle.{region}.api.aws/anthropic`
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html).
  */
 @ModelProvider()
@@ -37,7 +37,7 @@ export class BedrockAnthropicProvider implements ProviderDefinition {
         video: false,
         music: false,
       },
-      // On Bedrock images are base64 only: https://platform.claude.com/docs/en/build-with-claude/vision
+      // Bedrock accepts images only as base64: https://platform.claude.com/docs/en/build-with-claude/vision
       quirks: { inputImageUrls: 'inline', dropFields: DROPPED },
       chat: new AnthropicMessages(() => http),
       drain: () => http.drain(),

@@ -3,7 +3,7 @@ import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
- * OpenAI's format at Amazon Bedrock, with an API key of Bedrock; the base URL names the region:
+ * OpenAI's format at Amazon Bedrock, with a Bedrock API key; the base URL names the region:
  * `https://bedrock-runtime.{region}.amazonaws.com/openai/v1`
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html).
  */

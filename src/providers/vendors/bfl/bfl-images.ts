@@ -14,11 +14,11 @@ import { unsupported } from '../../kit/unsupported';
 import { contentFiltered } from '../../kit/upstream-errors';
 import type { NamedEndpoint, RegionalHosts } from './regional-hosts';
 
-/** Of those between 3:7 and 7:3, the ones with a common size. */
+/** The API accepts any ratio from 3:7 to 7:3; common image sizes have one of these. */
 const RATIOS = ['1:1', '4:3', '3:4', '3:2', '2:3', '16:9', '9:16', '21:9', '9:21'];
 /**
- * Input images, of which there is a field for each: https://docs.bfl.ai/guides/prompting_editing_overview and, for
- * Kontext, https://docs.bfl.ml/api-reference/models/edit-or-create-an-image-with-flux-kontext-pro.
+ * The most input images in a request, which has a field for each: https://docs.bfl.ai/guides/prompting_editing_overview
+ * and, for Kontext, https://docs.bfl.ml/api-reference/models/edit-or-create-an-image-with-flux-kontext-pro.
  */
 const MAX_INPUTS = 8;
 const MAX_FEW_INPUTS = 4;
@@ -27,7 +27,7 @@ const FEW_INPUTS = /klein|kontext/;
 const FILL = /^flux-pro-1\.0-fill/;
 const MODERATED: ReadonlySet<unknown> = new Set(['Request Moderated', 'Content Moderated']);
 const FAILED: ReadonlySet<unknown> = new Set(['Error', 'Failed']);
-/** Says nothing about the image, which may have been made. */
+/** This status leaves open whether the image was made. */
 const LOST = 'Task not found';
 
 export class BflImages implements ImagesProvider {
@@ -77,7 +77,7 @@ export function toGeneration(
   return { prompt, ...measures, output_format: 'png', ...Object.fromEntries(references) };
 }
 
-/** Its images have the size of the input (https://docs.bfl.ml/flux_tools/flux_1_fill). */
+/** Fill models return an image in the size of the input image (https://docs.bfl.ml/flux_tools/flux_1_fill). */
 function toFill(request: ImageRequest): JsonObject {
   refuseOptions(request, 'size', 'quality', 'style');
   const { image, mask } = maskedImage(request);
@@ -89,12 +89,12 @@ function toFill(request: ImageRequest): JsonObject {
   };
 }
 
-/** Kontext and Ultra models have no other measure. */
+/** Kontext and Ultra models take an aspect ratio instead of a size. */
 function toRatio(size: string): JsonObject {
   return { aspect_ratio: aspectRatioOf(size, RATIOS) };
 }
 
-/** `null`: it is not finished; `failed`: there will be no image. */
+/** @returns `null` while the image is not finished, `failed` if there will be none */
 async function readResult(
   { http, target }: NamedEndpoint,
   announced: unknown,
@@ -118,7 +118,7 @@ function failed(): ProviderError {
   });
 }
 
-/** Credits, at the submission or with the result; neither is promised. */
+/** The cost in credits, which the vendor may report with the submission, with the result, or not at all. */
 function toBill(cost: unknown): UsageVector | null {
   return typeof cost === 'number' && cost > 0 ? { ...NO_USAGE, images: 1, units: cost } : null;
 }

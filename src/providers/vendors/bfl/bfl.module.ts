@@ -8,7 +8,7 @@ import { RegionalHosts } from './regional-hosts';
 
 const API_KEY = 'BFL_API_KEY';
 const BASE_URL = 'BFL_BASE_URL';
-/** Of the hosts in polling URLs. */
+/** The domain of the hosts in polling URLs. */
 const OFFICIAL_DOMAIN = 'bfl.ai';
 const DEFAULT_BASE_URL = 'https://api.bfl.ai/v1';
 

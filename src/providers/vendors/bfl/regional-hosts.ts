@@ -1,6 +1,6 @@
 import { UpstreamHttp } from '../../kit/upstream-http';
 
-/** The vendor has a handful; a pool for each that it names is kept. */
+/** Connection pools to keep, one for each host that the vendor names. The vendor has a handful of hosts. */
 const MAX_HOSTS = 16;
 
 /** An address that the vendor named, and the pool of its host. */
@@ -10,9 +10,9 @@ export interface NamedEndpoint {
 }
 
 /**
- * The hosts of a vendor that answers with URLs at other hosts of its own, such as `api.us2.example.com`. The key goes
- * to the host of the base URL and to subdomains of the vendor's domain, and to no other host: the neighbors of a proxy,
- * such as others below `co.uk`, belong to other owners.
+ * The hosts of a vendor whose replies contain URLs at its other hosts, such as `api.us2.example.com`. The key goes only
+ * to the host of the base URL and to subdomains of the vendor's domain. If the base URL is a proxy, the key does not go
+ * to the hosts beside the proxy, such as others below `co.uk`, because they belong to other owners.
  */
 export class RegionalHosts {
   readonly main: UpstreamHttp;

@@ -17,7 +17,10 @@ const OUTPUTS: Readonly<Record<SpeechFormat, Readonly<Record<string, string>>>> 
   wav: { encoding: 'linear16', container: 'wav', sample_rate: '24000' },
   pcm: { encoding: 'linear16', container: 'none', sample_rate: '24000' },
 };
-/** Of Aura-2, for its voices of two languages: https://developers.deepgram.com/docs/tts-voice-controls */
+/**
+ * The range of Aura-2, whose English and Spanish voices support speed:
+ * https://developers.deepgram.com/docs/tts-voice-controls
+ */
 const SPEEDS = { least: 0.7, most: 1.5 };
 const HAS_SPEED = /-(?:en|es)$/;
 

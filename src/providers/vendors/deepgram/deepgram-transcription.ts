@@ -42,7 +42,7 @@ export function toListenQuery(request: TranscriptionRequest, { upstreamModel }: 
   return {
     model: upstreamModel,
     smart_format: 'true',
-    // Without either it assumes English: https://developers.deepgram.com/docs/language-detection
+    // Without either field Deepgram assumes English: https://developers.deepgram.com/docs/language-detection
     ...(language === null ? { detect_language: 'true' } : { language }),
     ...(timestamps.includes('segment') && { utterances: 'true' }),
   };

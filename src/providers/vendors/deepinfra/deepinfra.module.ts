@@ -18,9 +18,9 @@ export class DeepInfraProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
-        // Kimi, GLM and DeepSeek need it, and messages have a field for it (`ChatCompletionAssistantMessage`).
+        // Kimi, GLM and DeepSeek need their reasoning back (a field of `ChatCompletionAssistantMessage`).
         reasoningReplay: true,
-        // The field makes DeepInfra call other models, at their prices (`OpenAIChatCompletionsIn`).
+        // `models` makes DeepInfra call other models, at their prices (`OpenAIChatCompletionsIn`).
         rejectFields: ['models'],
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,

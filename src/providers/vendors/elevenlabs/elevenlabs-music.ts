@@ -15,7 +15,7 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 import { billed, contentRefused, toCount } from '../../kit/video-jobs';
 import { WholeReply } from '../../kit/reply-receiver';
 
-/** Every plan has it. */
+/** A format that every plan includes. */
 const OUTPUT_FORMAT = 'mp3_44100_128';
 /** The prompt names a musician, quotes lyrics or is harmful: https://elevenlabs.io/docs/cookbooks/music/quickstart */
 const REFUSED_PROMPT = 'bad_prompt';
@@ -67,7 +67,7 @@ function toMusicBody(spec: MusicSpec, model: string): JsonObject {
     prompt,
     music_length_ms: durationSeconds * 1_000,
     model_id: model,
-    // Without it the prompt decides.
+    // Without this field the prompt decides whether there are vocals.
     ...(instrumental && { force_instrumental: true }),
   };
 }

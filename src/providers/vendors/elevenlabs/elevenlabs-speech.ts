@@ -9,7 +9,7 @@ import { unknownVoice, unsupported } from '../../kit/unsupported';
 import type { UpstreamHeaders } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 
-/** Its names of the formats that every plan has. Opus comes in Ogg. */
+/** ElevenLabs' names for the formats that every plan includes. Opus comes in Ogg. */
 const OUTPUTS: Readonly<Partial<Record<SpeechFormat, string>>> = {
   mp3: 'mp3_44100_128',
   opus: 'opus_48000_64',
@@ -34,13 +34,13 @@ export class ElevenLabsSpeech implements SpeechProvider {
   }
 }
 
-/** Its 404, since the voice is part of the path (https://github.com/elevenlabs/elevenlabs-docs/pull/1317). */
+/** An unknown voice is a 404: it is part of the path (https://github.com/elevenlabs/elevenlabs-docs/pull/1317). */
 function blameVoice(error: unknown): never {
   if (!(error instanceof ProviderError) || error.options.upstream?.code !== 'voice_not_found') throw error;
   throw unknownVoice(error.options);
 }
 
-/** Credits: half of one for a character of a fast model, and several for some voices. */
+/** The charge in credits: half a credit per character for fast models, several credits for some voices. */
 function readCredits(headers: UpstreamHeaders): UsageVector | null {
   const units = Number(headers['character-cost']);
   return units > 0 ? { ...NO_USAGE, units } : null;

@@ -62,7 +62,7 @@ function fromTranscript(body: Buffer, request: Pick<TranscriptionRequest, 'times
   });
 }
 
-/** Words with the blanks after them, which are items of their own. */
+/** Words with the spaces after them, which ElevenLabs sends as separate items. */
 function toWords(value: unknown): TranscriptWord[] | null {
   if (!Array.isArray(value)) return null;
   const words: TranscriptWord[] = [];

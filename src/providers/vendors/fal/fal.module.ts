@@ -9,12 +9,12 @@ import { MappedSpeech } from '../../kit/mapped-speech';
 
 const CAPABILITIES: JobCapabilities = {
   cancel: 'always',
-  // A place in the queue and logs only.
+  // fal reports only the position in the queue, and logs.
   progress: false,
   idempotentSubmit: false,
   // Files stay for at least a week (https://docs.fal.ai/model-endpoints/media-expiration).
   outputTtlSeconds: 7 * 86_400,
-  // Shorter pauses that grow by half make four polls in ten seconds.
+  // Pauses grow by half, so a shorter first pause could make four polls in ten seconds.
   pollMs: [2_000, 15_000],
 };
 

@@ -21,7 +21,7 @@ export class GoogleProvider extends ApiKeyProvider {
       defaultBaseUrl: 'https://generativelanguage.googleapis.com/v1beta',
       // Never in the URL, which ends up in logs.
       headers: (apiKey) => ({ 'x-goog-api-key': apiKey }),
-      // It fetches URLs itself, but only of some hosts and not for all models.
+      // Google fetches image URLs itself, but only from some hosts and not for all models.
       quirks: { inputImageUrls: 'inline', imageUrls: false, imagesPerCall: 1 },
       serve: (http, provider, credential) => ({
         chat: new GeminiGenerate(http),

@@ -25,7 +25,7 @@ const answer = (candidate: object) => {
 const stop = (...parts: object[]) => ({ content: { role: 'model', parts }, finishReason: 'STOP' });
 
 describe('GoogleProvider', () => {
-  it('exists only with a key, and refuses a base URL that is none', () => {
+  it('exists only with a key, and refuses an invalid base URL', () => {
     expect(new GoogleProvider().create({})).toBeNull();
     expect(() => new GoogleProvider().create({ GEMINI_API_KEY: 'k', GEMINI_BASE_URL: 'nowhere' })).toThrow(
       'GEMINI_BASE_URL',

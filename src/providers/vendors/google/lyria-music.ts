@@ -1,8 +1,8 @@
 /**
  * Music by Lyria (https://ai.google.dev/gemini-api/docs/music-generation). The reply is the piece, as MP3: the models
- * refuse every choice of a format (https://pkg.go.dev/github.com/shouni/lyria-rest). They have no field for the
- * duration either: Lyria 3 Clip always makes 30 seconds, and Lyria 3.5 follows the prompt, so a piece may be shorter or
- * longer than asked for. Its price is for each piece.
+ * refuse any choice of format (https://pkg.go.dev/github.com/shouni/lyria-rest). They have no field for the duration
+ * either: Lyria 3 Clip always makes 30 seconds, and Lyria 3.5 follows the prompt, so a piece may be shorter or longer
+ * than requested. The price is per piece.
  */
 import type { JobCapabilities, JobSpec, MusicSpec, SyncJobAdapter } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
@@ -21,7 +21,7 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 import { contentRefused } from '../../kit/video-jobs';
 import { contentOf } from './interactions';
 
-/** Its documentation asks for instrumental pieces, as for a duration, in the prompt. */
+/** The documentation says to ask for instrumental pieces in the prompt, as for a duration. */
 const INSTRUMENTAL = 'Instrumental only, no vocals.';
 
 export class LyriaMusic implements SyncJobAdapter {
@@ -47,7 +47,7 @@ export class LyriaMusic implements SyncJobAdapter {
   }
 }
 
-/** Moderation completes with a text instead of a piece, as for videos. Beside a piece, a text has its lyrics. */
+/** A refusal by moderation completes with text instead of audio, as for videos. Text beside audio is the lyrics. */
 function isRefusal(interaction: JsonObject): boolean {
   return interaction['status'] === 'completed' && contentOf(interaction, 'text') !== null;
 }

@@ -28,9 +28,9 @@ import { contentOf } from './interactions';
 const MAX_REFERENCES = 6;
 
 /**
- * Videos of Gemini Omni (https://ai.google.dev/gemini-api/docs/omni), which always have sound, by the Interactions API
- * in the background: without `background`, the reply would take as long as the video. The file is at Google for two
- * days, for holders of the key.
+ * Videos of Gemini Omni (https://ai.google.dev/gemini-api/docs/omni), which always have sound. The Interactions API
+ * makes them in the background: without `background`, the reply would take as long as the video. Google keeps the file
+ * for two days and requires the key to download it.
  */
 export class OmniVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {
@@ -64,7 +64,7 @@ export class OmniVideo extends VideoJobs {
     return toSnapshot(await fetchJob(this.http, this.endpointOf(id), call));
   }
 
-  /** Canceling a finished interaction is an error like any other, so its state is read first. */
+  /** Canceling a finished interaction fails with an ordinary error, so the state is read first. */
   async cancel(handle: JobHandle, call: ProviderCall): Promise<'canceled' | 'requested' | 'too-late'> {
     const { state } = await this.poll(handle, call);
     if (state === 'canceled') return 'canceled';
@@ -94,9 +94,9 @@ function toInteraction(spec: VideoSpec, model: string): JsonObject {
     ...(images.length > 0 && { generation_config: { video_config: { task } } }),
     response_format: {
       type: 'video',
-      // A video in the reply may exceed what the gateway reads.
+      // A video inside the reply may exceed the gateway's limit for replies.
       delivery: 'uri',
-      // A number is refused.
+      // Google refuses a plain number.
       duration: `${durationSeconds}s`,
       ...(resolution !== null && { resolution }),
       ...(aspectRatio !== null && { aspect_ratio: aspectRatio }),
@@ -124,7 +124,7 @@ function toSnapshot(interaction: JsonObject): JobSnapshot {
   switch (status) {
     case 'completed': {
       const url = fileOf(contentOf(interaction, 'video')?.['uri']);
-      // Moderation completes with a text instead of a video.
+      // A refusal by moderation completes with text instead of a video.
       if (url === null) return failedJob([SUCCESS_WITHOUT_RESULT], contentOf(interaction, 'text') !== null);
       return { state: 'succeeded', outputs: [{ type: 'video', url }], usage: null };
     }
@@ -143,7 +143,7 @@ function toSnapshot(interaction: JsonObject): JobSnapshot {
   }
 }
 
-/** Without `alt=media`, the address is that of the file's description. */
+/** Adds `alt=media`: without it, the URL returns the file's description. */
 function fileOf(uri: unknown): string | null {
   const url = typeof uri === 'string' && /^https?:/i.test(uri) && URL.canParse(uri) ? new URL(uri) : null;
   if (url === null) return null;

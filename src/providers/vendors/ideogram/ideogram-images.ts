@@ -1,11 +1,11 @@
 /**
  * Images by Ideogram. Requests are forms, even without a file.
  *
- * Ideogram 3.0 belongs to version 1 of the API
- * (https://developer.ideogram.ai/api-reference/api-reference/generate-v3). An input image goes to `remix`, one with a
- * mask to `inpaint`, whose images have the size of the input (https://developer.ideogram.ai/ideogram-api/masked-edits).
+ * Ideogram 3.0 belongs to version 1 of the API (https://developer.ideogram.ai/api-reference/api-reference/generate-v3).
+ * An input image goes to `remix`, one with a mask to `inpaint`, whose images have the size of the input
+ * (https://developer.ideogram.ai/ideogram-api/masked-edits).
  *
- * Ideogram 4.5 is two endpoints of version 2, which are the names of its models here: `image/generate/ideogram-4-5`
+ * Ideogram 4.5 has two endpoints in version 2, whose paths serve as upstream model names: `image/generate/ideogram-4-5`
  * and `image/precise-edit/ideogram-4-5`
  * (https://developer.ideogram.ai/v2/api-reference/images/precise-edit/ideogram-4-5.md).
  */
@@ -20,7 +20,7 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 import { asRefusal } from '../../kit/video-jobs';
 import { contentFiltered } from '../../kit/upstream-errors';
 
-/** The sizes that can be had exactly. */
+/** Sizes that version 1 produces exactly. */
 const RESOLUTIONS: ReadonlySet<string> = new Set(
   (
     '512x1536 576x1408 576x1472 576x1536 640x1344 640x1408 640x1472 640x1536 704x1152 704x1216 704x1280 ' +
@@ -32,7 +32,7 @@ const RESOLUTIONS: ReadonlySet<string> = new Set(
     '1536x512 1536x576 1536x640'
   ).split(' '),
 );
-/** Of other sizes; written with an `x` there. */
+/** Aspect ratios for all other sizes; Ideogram writes them with an `x`. */
 const RATIOS = [
   '1:1',
   '1:2',
@@ -50,14 +50,14 @@ const RATIOS = [
   '10:16',
   '16:10',
 ];
-/** Tiers of price, by the contract's usual names of qualities. */
+/** Price tiers of version 1, by the contract's usual names for qualities. */
 const SPEEDS: Readonly<Record<string, string>> = { low: 'TURBO', medium: 'DEFAULT', high: 'QUALITY' };
 const STYLES = ['GENERAL', 'REALISTIC', 'DESIGN', 'FICTION'];
-/** Of version 2. */
+/** Qualities of version 2. */
 const QUALITIES = ['low', 'medium', 'high'];
-/** The image that is edited and its references; a mask takes the place of one. */
+/** The edited image, its references and the mask together. */
 const MAX_EDIT_FILES = 5;
-/** A prompt or an image that its safety check refuses. */
+/** The status for a prompt or an image that the safety check refuses. */
 const UNSAFE = 422;
 
 export class IdeogramImages implements ImagesProvider {
@@ -84,7 +84,7 @@ function toGeneration(request: ImageRequest): FormPart[] {
   return [...toVersion2(request), ...(size === null ? [] : [{ name: 'size', value: size }])];
 }
 
-/** Its images have the size of the input. */
+/** A precise edit returns images in the size of the input image. */
 function toPreciseEdit(request: ImageRequest): FormPart[] {
   const { images, mask } = request;
   const [image, ...references] = images;
@@ -153,13 +153,13 @@ function styleOf(style: string): string {
   return name;
 }
 
-/** The gateway writes the form, so that a 400 concerns the prompt or the image. */
+/** The gateway writes the form, so a 400 concerns the prompt or the image. */
 function refused(error: unknown): never {
   if (!(error instanceof ProviderError)) throw error;
   throw error.options.upstream?.status === UNSAFE ? contentFiltered(error.options) : asRefusal(error);
 }
 
-/** Images judged unsafe have no address; the others are delivered. */
+/** Images judged unsafe have no URL; the others are delivered. */
 function fromGeneration(body: Buffer, { prompt }: ImageRequest): ImageResult {
   const data = parseJsonObject(body)?.['data'];
   const made = Array.isArray(data) ? (data as readonly unknown[]).filter(isJsonObject) : [];
@@ -169,7 +169,7 @@ function fromGeneration(body: Buffer, { prompt }: ImageRequest): ImageResult {
   return { images: safe.map((image) => toImage(image, prompt)), usage: null };
 }
 
-/** Its address expires. The prompt may have been rewritten ("magic prompt"). */
+/** The URL expires. Ideogram may have rewritten the prompt ("magic prompt"). */
 function toImage({ url, prompt }: JsonObject, given: string): GeneratedImage {
   const revisedPrompt = typeof prompt === 'string' && prompt !== given ? prompt : null;
   return { ...imageOfUrl(url), revisedPrompt };

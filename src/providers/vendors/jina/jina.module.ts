@@ -3,8 +3,9 @@ import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
- * Jina AI: embeddings only (https://jina.ai/embeddings). It refuses fields that it does not know, such as `user`
- * (https://github.com/QuantumNous/new-api/issues/1941). The encoding has another name, so vectors come as numbers.
+ * Jina AI: embeddings only (https://jina.ai/embeddings). It refuses unknown fields such as `user`
+ * (https://github.com/QuantumNous/new-api/issues/1941). Its encoding field has another name, so vectors arrive as
+ * numbers.
  */
 @ModelProvider()
 export class JinaProvider extends OpenAiFormatProvider {

@@ -7,8 +7,9 @@ const LEEWAY_SECONDS = 5;
 const RENEWAL_SECONDS = 60;
 
 /**
- * The `Authorization` header for a key of Kling: the key itself, or a token that an access key and its secret key sign,
- * written `access-key:secret-key` (https://kling.ai/document-api/api/get-started/authentication).
+ * The `Authorization` header for a Kling key: the key itself, or, for an access key and a secret key written as
+ * `access-key:secret-key`, a token signed with the secret key
+ * (https://kling.ai/document-api/api/get-started/authentication).
  */
 export function klingAuthorization(apiKey: string, clock: Clock): () => string {
   const [accessKey = '', secretKey] = apiKey.split(':');

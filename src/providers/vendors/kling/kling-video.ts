@@ -25,8 +25,8 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 
 /**
  * Kling 3.0 (https://kling.ai/document-api/api/video/3-0-omni/image-to-video). The model is part of the path, and every
- * reply an envelope with a code of its own. There is no cancellation and no progress. The token of the job is its
- * `external_task_id`, which is unique in the account and can be asked for, so that a submission can be repeated.
+ * reply is an envelope with Kling's own code. There is no cancellation and no progress. The job's token is sent as
+ * `external_task_id`, which is unique within the account and can be looked up, so a submission can be repeated.
  */
 export class KlingVideo extends VideoJobs {
   readonly capabilities: JobCapabilities;
@@ -83,7 +83,7 @@ export class KlingVideo extends VideoJobs {
     }
   }
 
-  /** The envelope of a success. @throws ProviderError for any other, also with status 200 */
+  /** The envelope of a successful reply. @throws ProviderError for a failure, even with status 200 */
   private async exchange(reply: Promise<JsonObject>): Promise<JsonObject> {
     let envelope: JsonObject;
     try {
@@ -100,9 +100,9 @@ export class KlingVideo extends VideoJobs {
 }
 
 const TASK_NOT_FOUND = 1203;
-/** A 403 about one interface or model, for which the key may serve all others. */
+/** A 403 for one endpoint or model; the key may work for all others. */
 const NOT_PERMITTED = 1103;
-/** A 429 beside the limits of rate: the account takes requests from other addresses only. */
+/** A 429 that is not a rate limit: the account accepts requests from other IP addresses only. */
 const ADDRESS_REFUSED = 1304;
 
 /** https://kling.ai/document-api/api/get-started/error-codes */
@@ -110,7 +110,7 @@ function klingFault(code: number, error?: ProviderError): ProviderError {
   const options = { phase: 'first_token', fallback: true, ...error?.options } as const;
   const refused = (status: number) => ({ ...options, upstream: { status, code: String(code) } });
   if ((code >= 1000 && code < 1200) || code === ADDRESS_REFUSED) {
-    // Authentication, and an account in arrears or without a resource package, which is a 429 there.
+    // Failed authentication, or an account in arrears or without a resource package, for which Kling answers 429.
     const message = 'The provider refused the gateway’s account.';
     const status = code === NOT_PERMITTED ? 403 : 401;
     return new ProviderError('provider_error', message, { ...refused(status), credentialRefused: true });
@@ -124,7 +124,7 @@ function klingFault(code: number, error?: ProviderError): ProviderError {
   }
   if (code === 1300 || code === 1301) return contentRefused(refused(400));
   if (code >= 1302 && code < 1400) {
-    // 1303: more tasks at a time than the resource package allows
+    // 1303: more concurrent tasks than the resource package allows
     return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', {
       ...refused(429),
       retryAfterSeconds: error?.options.retryAfterSeconds ?? 10,
@@ -166,7 +166,7 @@ function toKlingRequest(spec: VideoSpec, token: string, { callbackUrl }: Submiss
   };
 }
 
-/** `url` is an address or base64, which must not begin with `data:`. */
+/** `url` takes a URL, or base64 without a `data:` prefix. */
 function toContent({ bytes }: ImageFile, type: string): JsonObject {
   return { type, url: bytes.toString('base64') };
 }
@@ -181,7 +181,7 @@ function toSnapshot({ status, message, outputs, billing }: JsonObject): JobSnaps
       return videoAt(video['url'], billed({ seconds: seconds && Math.round(seconds), units: unitsOf(billing) }));
     }
     case 'failed':
-      // Such as "triggering the content risk control of the platform"
+      // For example "triggering the content risk control of the platform"
       return failedJob([], typeof message === 'string' && isModeration(message));
     case 'processing':
       return { state: 'running', progress: null };

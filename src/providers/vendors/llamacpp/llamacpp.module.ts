@@ -15,7 +15,7 @@ export class LlamaCppProvider extends OpenAiFormatProvider {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
         toolChoiceWords: true,
-        // It may fetch images from inside the operator's network.
+        // Otherwise clients could make the server fetch URLs inside the operator's network.
         inputImageUrls: 'check',
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,

@@ -15,12 +15,12 @@ import {
   VideoJobs,
 } from '../../kit/video-jobs';
 
-/** With a first or last frame. */
+/** The only duration of a video with a first or last frame. */
 const SECONDS_WITH_FRAMES = 5;
 
 /**
- * Ray at the Luma Agents API (https://docs.agents.lumalabs.ai/guides/videos/generation/). It can submit and poll: no
- * cancellation, no progress and no webhooks. Videos are silent.
+ * Ray at the Luma Agents API (https://docs.agents.lumalabs.ai/guides/videos/generation/). It has no cancellation, no
+ * progress and no webhooks. Videos are silent.
  */
 export class LumaVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {

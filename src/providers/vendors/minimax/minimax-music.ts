@@ -1,7 +1,7 @@
 /**
  * Music by MiniMax (https://platform.minimax.io/docs/api-reference/music-generation). The reply is the piece, in
- * hexadecimal. There is no field for the duration, which follows from the lyrics: the result reports the real one, and
- * the price is per song.
+ * hexadecimal. There is no field for the duration, which follows from the lyrics: the result reports the actual
+ * duration, and the price is per song.
  */
 import type { JobCapabilities, JobSpec, MusicSpec, SyncJobAdapter } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
@@ -47,7 +47,7 @@ function toMusicBody(spec: MusicSpec, model: string): JsonObject {
   return {
     model,
     prompt,
-    // Lyrics are required otherwise.
+    // Without either field MiniMax requires lyrics.
     ...(instrumental ? { is_instrumental: true } : { lyrics_optimizer: true }),
     output_format: 'hex',
     audio_setting: { sample_rate: SAMPLE_RATE, bitrate: BITS_PER_SECOND, format: 'mp3' },

@@ -19,7 +19,7 @@ const SPEEDS = { least: 0.5, most: 2 };
 const FORMATS: ReadonlySet<SpeechFormat> = new Set(['mp3', 'flac', 'pcm']);
 
 /**
- * `data.status`: the reply is complete. Its event repeats the whole audio
+ * The `data.status` of the last event, which repeats the whole audio
  * (https://github.com/MiniMax-AI/MiniMax-01/issues/53).
  */
 const COMPLETE = 2;

@@ -23,23 +23,24 @@ import {
 } from '../../kit/video-jobs';
 import { isSensitive } from './minimax-replies';
 
-/** Text alone needs a ratio (https://novita.ai/docs/api-reference/model-apis-minimax-h3). */
+/** Required for text without images (https://novita.ai/docs/api-reference/model-apis-minimax-h3). */
 const DEFAULT_RATIO = '16:9';
 /**
- * Each further image is billed separately (https://docs.laozhang.ai/en/api-capabilities/minimax-h3-video-generation).
+ * Each image beyond these is billed separately
+ * (https://docs.laozhang.ai/en/api-capabilities/minimax-h3-video-generation).
  */
 const FREE_IMAGES = 5;
 
 /**
- * Videos of MiniMax H3 (https://platform.minimax.io/docs/api-reference/video-generation-v2-create). Paths begin with
- * `/v2`, beside the `/v1` of the base URL. Videos have sound.
+ * Videos of MiniMax H3 (https://platform.minimax.io/docs/api-reference/video-generation-v2-create). Its paths begin
+ * with `/v2`, although the base URL ends in `/v1`. Videos have sound.
  */
 export class MiniMaxVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {
     cancel: 'never',
     progress: false,
     idempotentSubmit: false,
-    // Each poll returns a new URL, for seven days:
+    // Each poll within seven days returns a new URL:
     // https://platform.minimax.io/docs/api-reference/video-generation-v2-query
     outputTtlSeconds: 43_200,
     pollMs: [10_000, 30_000],
@@ -75,10 +76,10 @@ function toMiniMaxRequest(spec: VideoSpec, { upstreamModel: model, callbackUrl }
   return {
     model,
     content: [{ type: 'text', text: prompt }, ...images],
-    // Its labels are in capitals.
+    // MiniMax writes labels in upper case.
     ...(resolution !== null && { resolution: resolution.toUpperCase() }),
     duration: durationSeconds,
-    // A frame has a ratio already.
+    // A first frame determines the ratio.
     ...(!hasFrame && { ratio: aspectRatio ?? DEFAULT_RATIO }),
     ...(callbackUrl !== undefined && { callback_url: callbackUrl }),
   };

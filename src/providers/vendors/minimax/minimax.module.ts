@@ -19,7 +19,7 @@ export class MiniMaxProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_completion_tokens',
-        // Between 0, exclusive, and 1: https://platform.minimax.io/docs/api-reference/text-chat
+        // The range is (0, 1]: https://platform.minimax.io/docs/api-reference/text-chat
         minTemperature: 0.01,
         // https://github.com/MiniMax-AI/MiniMax-M2/issues/51
         oneSystemMessage: true,

@@ -26,7 +26,7 @@ describe('MistralTranscription', () => {
     return [...body.matchAll(/name="(\w+)"\r\n\r\n([^\r]*)/g)].map(([, name, value]) => [name, value]);
   };
 
-  it('sends the language, and takes it for that of the transcript', async () => {
+  it('sends the language, and reports it as the language of the transcript', async () => {
     await expect(transcribe({ language: 'de', temperature: 0.2 })).resolves.toMatchObject({
       text: 'Hallo',
       language: 'de',

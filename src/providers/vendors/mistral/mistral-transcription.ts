@@ -39,12 +39,12 @@ export class MistralTranscription implements TranscriptionProvider {
 function toVoxtralForm(request: TranscriptionRequest, { upstreamModel }: ProviderCall): MultipartBody {
   refusePrompt(request);
   const { audio, contentType, fileName, language, temperature, timestamps } = request;
-  // A 400 since Voxtral 3: https://docs.mistral.ai/studio/audio/migrate-from-voxtral-2
+  // Voxtral 3 and later answer 400: https://docs.mistral.ai/studio/audio/migrate-from-voxtral-2
   if (timestamps.includes('word')) throw unsupported('timestamp_granularities');
   const timed = timestamps.length > 0;
   const parts: FormPart[] = [
     { name: 'model', value: upstreamModel },
-    // Some models refuse a language beside timestamps. Without one they detect the language.
+    // Some models refuse a language together with timestamps. Without a language they detect it.
     ...(timed ? [{ name: 'timestamp_granularities', value: 'segment' }] : []),
     ...(language !== null && !timed ? [{ name: 'language', value: language }] : []),
     ...(temperature !== null ? [{ name: 'temperature', value: String(temperature) }] : []),
@@ -62,7 +62,7 @@ function fromVoxtralReply(body: Buffer, request: TranscriptionRequest): Transcri
     language: typeof language === 'string' && language !== '' ? language : request.language,
     segments: listTimed(segments, toVoxtralSegment),
     words: null,
-    // Priced by the minute: its tokens include those of the audio.
+    // Priced by the minute; the reported tokens include those of the audio.
     usage: null,
     reportedSeconds: toReportedSeconds(isJsonObject(usage) ? usage['prompt_audio_seconds'] : null),
   });

@@ -5,8 +5,8 @@ import { COMMON_CHAT_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-
 import { MistralTranscription } from './mistral-transcription';
 
 /**
- * Mistral refuses any field that it does not know (https://github.com/mistralai/platform-docs-public/issues/7), also in
- * messages (https://github.com/charmbracelet/crush/issues/1590).
+ * Mistral refuses unknown fields (https://github.com/mistralai/platform-docs-public/issues/7), also in messages
+ * (https://github.com/charmbracelet/crush/issues/1590).
  */
 @ModelProvider()
 export class MistralProvider extends OpenAiFormatProvider {
@@ -19,7 +19,7 @@ export class MistralProvider extends OpenAiFormatProvider {
       capabilities: ['chat', 'embeddings', 'transcription'],
       transcription: (http) => new MistralTranscription(http),
       quirks: {
-        // Streams end with usage without being asked.
+        // Streams end with usage even if it is not requested.
         streamUsage: 'none',
         maxTokensField: 'max_tokens',
         // https://github.com/mistralai/client-python/blob/main/src/mistralai/models/chatcompletionrequest.py

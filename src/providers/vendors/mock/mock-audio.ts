@@ -16,7 +16,7 @@ import { hashText, tokenize } from './conversation';
 const CHARACTERS_PER_SECOND = 14;
 const PIECE_SECONDS = 0.5;
 const TOKEN_DELAY_MS = 2;
-/** Whisper knows about as many tokens. */
+/** About the size of Whisper's vocabulary. */
 const VOCABULARY = 50_000;
 const CENTS = 100;
 

@@ -235,7 +235,7 @@ export interface ToolCall {
   readonly id: string;
   readonly kind: 'function' | 'custom';
   readonly name: string;
-  /** JSON text; of a custom tool its input. */
+  /** JSON text, or the input of a custom tool. */
   readonly input: string;
 }
 

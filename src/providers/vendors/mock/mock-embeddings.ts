@@ -12,7 +12,7 @@ import { NO_USAGE } from '../../contract/usage';
 import { ScriptedCall } from './scripted-call';
 import { hashText, headOf, promptTokensOf, seededNumber } from './conversation';
 
-/** As long as those of the best known model, so that an index for one fits the other. */
+/** The vector length of the best-known model, so an index made for that model also fits the mock. */
 const DIMENSIONS = 1536;
 const READ_LENGTH = 2_000;
 /** Vector components that each word affects. */

@@ -15,7 +15,7 @@ const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const INDEXED_COLOR = [8, 3];
 const COLORS = 6;
 
-/** Images without a model: PNG files derived from the request. It has no host, so it never returns URLs. */
+/** Images without a model: PNG files derived from the request. The mock has no host, so it never returns URLs. */
 export class MockImages implements ImagesProvider {
   constructor(private readonly clock: Clock) {}
 

@@ -140,7 +140,7 @@ async function withProviderErrors<Value>({ signal }: ProviderCall, work: () => P
 /** An accepted job. Its state follows from this record and the time, except for a cancellation. */
 interface JobRecord {
   readonly id: string;
-  /** Of the submission. */
+  /** The token of the submission. */
   readonly token: string;
   readonly script: Script;
   readonly output: OutputOptions;

@@ -20,11 +20,11 @@ const MAX_DEPTH = 64;
 const DEEP = 6;
 const USUAL_ARRAY_LENGTH = 2;
 
-/** Keywords that two schemas may state differently: their values are combined, or say nothing about a value. */
+/** Keywords that may differ between two schemas: their values are combined, or do not constrain the instance. */
 const MERGED: ReadonlySet<string> = new Set(
   'properties required title description default examples $defs definitions $schema $id'.split(' '),
 );
-/** A sample of each format; `#` is a digit from 1. */
+/** A sample of each format; `#` becomes a digit from 1 to 9. */
 const FORMATS: ReadonlyMap<unknown, string> = new Map([
   ['date-time', '2030-01-0#T09:30:00Z'],
   ['date', '2030-01-0#'],
@@ -38,9 +38,9 @@ const FORMATS: ReadonlyMap<unknown, string> = new Map([
   ['uuid', '00000000-0000-4000-8000-00000000000#'],
 ]);
 
-/** Thrown for each alternative that fails, hence one object: a stack trace costs more than the attempt. */
+/** Thrown for each alternative that fails. One shared object, because a stack trace costs more than an attempt. */
 const UNSATISFIABLE = new Error('No value is valid.');
-/** No further alternative is tried. */
+/** Thrown to give up without trying further alternatives. */
 const TOO_MUCH_WORK = new Error('The schema is too large.');
 
 /**
@@ -165,7 +165,8 @@ class InstanceBuilder {
   }
 
   /**
-   * The first alternative that can be met: as written but `null` last, or deep inside those that end the nesting first.
+   * The first alternative that can be satisfied. They are tried in the order of the schema, except that `null` comes
+   * last, or deep inside those alternatives come last that would nest further.
    */
   private firstOf(alternatives: readonly unknown[], place: Place, toSchema: (each: unknown) => Schema): unknown {
     const rank = (each: unknown) => {

@@ -165,7 +165,7 @@ export class ScriptedCall {
     if (durationMs >= leftMs) throw deadlineFailure(phase);
   }
 
-  /** So that a response without delays neither starves other requests nor arrives as one piece. */
+  /** Yields, so that a response without delays neither starves other requests nor arrives as one piece. */
   async nextIteration(phase: ProviderPhase): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.check(phase);

@@ -24,9 +24,9 @@ export class MoonshotProvider extends OpenAiFormatProvider {
         joinTextParts: true,
         // "URL-formatted images: Not supported": https://platform.kimi.ai/docs/guide/use-kimi-vision-model
         inputImageUrls: 'inline',
-        // Kimi models have fixed sampling parameters and refuse others
-        // (https://github.com/QuantumNous/new-api/issues/5372). The platform's fields include `prompt_cache_options`: a
-        // cache of one hour is written at twice the price of the input, which the catalogue does not have
+        // Kimi models have fixed sampling parameters and refuse other values
+        // (https://github.com/QuantumNous/new-api/issues/5372). The platform's fields include `prompt_cache_options`:
+        // writing a one-hour cache costs twice the input price, which the catalogue does not have
         // (https://forum.moonshot.ai/t/context-caching-upgrade-5-min-1-hour-ttl-options/613).
         dropFields: [...OPENAI_PLATFORM_FIELDS, ...SAMPLING_FIELDS],
       },

@@ -3,8 +3,8 @@ import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
- * Ollama (https://docs.ollama.com/api/openai-compatibility). It takes images only as data, never fetches them
- * (https://github.com/ollama/ollama/blob/main/openai/openai.go), and starts slowly when it has to load a model.
+ * Ollama (https://docs.ollama.com/api/openai-compatibility). It takes images only as data and never fetches them
+ * (https://github.com/ollama/ollama/blob/main/openai/openai.go). Replies start slowly when it has to load a model.
  */
 @ModelProvider()
 export class OllamaProvider extends OpenAiFormatProvider {

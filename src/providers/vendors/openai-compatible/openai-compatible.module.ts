@@ -18,10 +18,10 @@ export class OpenAiCompatibleProvider extends OpenAiFormatProvider {
         streamUsage: 'include_usage',
         // The older name: servers that know the newer one accept both.
         maxTokensField: 'max_tokens',
-        // Some refuse an unknown format.
+        // Some servers refuse an unknown encoding format.
         plainEmbeddings: true,
         imageOutput: true,
-        // It may fetch images from inside the operator's network.
+        // Otherwise clients could make the server fetch URLs inside the operator's network.
         inputImageUrls: 'check',
         dropFields: OPENAI_PLATFORM_FIELDS,
       },

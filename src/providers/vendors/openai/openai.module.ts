@@ -16,12 +16,12 @@ export class OpenAiProvider extends OpenAiFormatProvider {
         developerRole: true,
         // Padding against traffic analysis costs bytes, and every padded chunk misses the fast path.
         includeObfuscation: false,
-        // With a forced tool it correctly reports `stop`.
+        // OpenAI's `stop` for a forced tool call is correct.
         trustFinishReason: true,
         // Its image models always send base64 and refuse the field.
         imageResponseFormat: 'none',
         imageOutput: true,
-        // Since GPT-5.6, at 1.25 times the price of input
+        // Since GPT-5.6, cache writes cost 1.25 times the input price
         // (https://developers.openai.com/api/docs/guides/prompt-caching).
         implicitCacheWrites: true,
         // https://developers.openai.com/api/reference/resources/embeddings/methods/create

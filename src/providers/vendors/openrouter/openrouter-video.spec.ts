@@ -46,7 +46,7 @@ describe('the cost of a video in dollars', () => {
     expect([chargeAt(1_000_000), chargeAt(1_100_000)]).toEqual([atCost, withMargin]);
   });
 
-  it.each([0, -1, null, 'free', undefined])('%p is no bill', async (cost) => {
+  it.each([0, -1, null, 'free', undefined])('a cost of %p does not count as a bill', async (cost) => {
     expect(await usageOf(cost)).toEqual(NO_USAGE);
   });
 });

@@ -36,21 +36,21 @@ import {
 const AUDIO_FIELD = 'generate_audio';
 
 /**
- * Videos of OpenRouter's vendors (https://openrouter.ai/docs/api_reference/videos). What a model supports is in
- * `GET /videos/models`, and so in the catalogue.
+ * Videos of OpenRouter's vendors (https://openrouter.ai/docs/api_reference/videos). The catalogue states what a model
+ * supports, according to `GET /videos/models`.
  */
 export class OpenRouterVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {
     cancel: 'never',
     progress: false,
     idempotentSubmit: false,
-    // Not documented: the shortest of its vendors
+    // Not documented; this is the shortest time among OpenRouter's vendors.
     outputTtlSeconds: 3_600,
     // "Recommended: every 10–30 seconds"
     pollMs: [10_000, 30_000],
   };
 
-  /** Only where the operator has set the secret of the workspace. */
+  /** Present only if the operator has set the workspace's secret. */
   readonly verifyReport?: AsyncJobAdapter['verifyReport'];
 
   constructor(
@@ -78,7 +78,7 @@ export class OpenRouterVideo extends VideoJobs {
     return toSnapshot(await fetchJob(this.http, this.http.endpoint(`videos/${segment(id)}`), call));
   }
 
-  /** `unsigned_urls` are at OpenRouter and need the key; `urls` are signed and at its storage. */
+  /** `unsigned_urls` point to OpenRouter and need the key; `urls` are signed and point to its storage. */
   downloadCredential(): Promise<DownloadCredential> {
     return Promise.resolve(this.credential);
   }
@@ -91,17 +91,17 @@ function toOpenRouterRequest(spec: VideoSpec, { upstreamModel, quirks, callbackU
     ...(lastFrame === null ? [] : [{ ...toContent(lastFrame), frame_type: 'last_frame' }]),
   ];
   if (frames.length > 0 && references.length > 0) {
-    // It would ignore the references.
+    // OpenRouter would ignore the references.
     throw unsupportedTogether('The provider takes either input_images or frames.', 'input_images');
   }
   return {
     model: upstreamModel,
     prompt,
     duration: durationSeconds,
-    // Its labels end in a capital: 4K.
+    // OpenRouter writes labels with an upper-case letter: 4K.
     ...(resolution !== null && { resolution: resolution.replace(/k$/, 'K') }),
     ...(aspectRatio !== null && { aspect_ratio: aspectRatio }),
-    // Models without a choice refuse it.
+    // Models without a choice of sound refuse the field.
     ...(quirks.dropFields?.includes(AUDIO_FIELD) !== true && { [AUDIO_FIELD]: audio }),
     ...(frames.length > 0 && { frame_images: frames }),
     ...(references.length > 0 && { input_references: references.map(toContent) }),
@@ -124,7 +124,7 @@ function toSnapshot({ status, urls, unsigned_urls: unsignedUrls, usage, error }:
       return videoAt(signed ?? unsigned, billed({ vendorCostMicro }));
     }
     case 'failed':
-      // A sentence, which may quote the prompt.
+      // `error` is a sentence, which may quote the prompt.
       return failedJob([], typeof error === 'string' && isModeration(error));
     case 'cancelled':
       return canceledJob();

@@ -1,6 +1,6 @@
 /**
- * Images by Recraft, in OpenAI's format but for masked edits, which have an endpoint and a model of their own
- * (https://www.recraft.ai/docs/api-reference/tools/inpainting). Their images have the size of the input.
+ * Images by Recraft, in OpenAI's format except for masked edits, which have their own endpoint and model
+ * (https://www.recraft.ai/docs/api-reference/tools/inpainting). A masked edit keeps the size of the input image.
  */
 import type { ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';

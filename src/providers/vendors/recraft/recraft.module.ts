@@ -5,7 +5,7 @@ import { RecraftImages } from './recraft-images';
 
 /**
  * Recraft (https://www.recraft.ai/docs/api-reference/endpoints). It refuses fields that a model does not have, and its
- * endpoint for input images without a mask needs a strength, so these are not offered.
+ * endpoint for input images without a mask requires a strength, so such edits are not offered.
  */
 @ModelProvider()
 export class RecraftProvider extends OpenAiFormatProvider {

@@ -8,10 +8,10 @@ import { MappedImages, MappedJobs } from '../../kit/mapped-queue';
 
 const CAPABILITIES: JobCapabilities = {
   cancel: 'always',
-  // Only in the logs of some models.
+  // Only the logs of some models show progress.
   progress: false,
   idempotentSubmit: false,
-  // Predictions and files are removed an hour after their end
+  // Replicate removes a prediction and its files an hour after it has ended
   // (https://replicate.com/docs/topics/predictions/data-retention).
   outputTtlSeconds: 3_600,
   pollMs: [2_000, 15_000],

@@ -28,23 +28,23 @@ const RATIOS: Readonly<Record<string, string>> = {
   '1:1': '960:960',
   '21:9': '1584:672',
 };
-/** Without an image. */
+/** The ratios of videos without an input image. */
 const TEXT_RATIOS: readonly string[] = ['16:9', '9:16'];
-/** UTF-16 code units, as JavaScript counts. */
+/** In UTF-16 code units, like `length` in JavaScript. */
 const MAX_PROMPT_LENGTH = 1_000;
 /** "Must be under 5MB (1024 × 1024 × 5 bytes)": https://docs.dev.runwayml.com/assets/inputs/ */
 const MAX_DATA_URI_LENGTH = 5 * 1_048_576 - 1;
 
 /**
- * Runway's own models (https://docs.dev.runwayml.com/api/), which make silent videos. A task over the concurrency of
- * the account is accepted and waits as `THROTTLED` (https://docs.dev.runwayml.com/usage/tiers/).
+ * Runway's own models (https://docs.dev.runwayml.com/api/), which make silent videos. A task that exceeds the account's
+ * concurrency is accepted and waits as `THROTTLED` (https://docs.dev.runwayml.com/usage/tiers/).
  */
 export class RunwayVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {
     cancel: 'always',
     progress: true,
     idempotentSubmit: false,
-    // 24 to 48 hours, and each poll returns a new URL: https://docs.dev.runwayml.com/assets/outputs/
+    // URLs are valid for 24 to 48 hours, and each poll returns a new one: https://docs.dev.runwayml.com/assets/outputs/
     outputTtlSeconds: 86_400,
     // "Should not expect updates more frequent than once every five seconds": the reference of GET /v1/tasks/{id}
     pollMs: [5_000, 15_000],
@@ -66,7 +66,7 @@ export class RunwayVideo extends VideoJobs {
     return toSnapshot(await fetchJob(this.http, this.endpointOf(id), call));
   }
 
-  /** The same request deletes an ended task with its result, so its state is read first. */
+  /** `DELETE` would delete a finished task with its result, so the state is read first. */
   async cancel(handle: JobHandle, call: ProviderCall): Promise<'canceled' | 'too-late'> {
     const { state } = await this.poll(handle, call);
     if (state === 'canceled') return 'canceled';
@@ -80,7 +80,7 @@ export class RunwayVideo extends VideoJobs {
   }
 }
 
-/** Of Gen-4.5, which starts a video with an image but does not end it with one. */
+/** The request for Gen-4.5, which takes a first frame but no last frame. */
 function toRunwayRequest(spec: VideoSpec, model: string): JsonObject {
   const { prompt, durationSeconds, firstFrame, lastFrame } = spec;
   if (prompt.length > MAX_PROMPT_LENGTH) {

@@ -12,7 +12,7 @@ export class RunwayProvider extends ApiKeyProvider {
       apiKeyVariable: 'RUNWAY_API_KEY',
       baseUrlVariable: 'RUNWAY_BASE_URL',
       defaultBaseUrl: 'https://api.dev.runwayml.com/v1',
-      // Every request names it: https://docs.dev.runwayml.com/api-details/versioning/
+      // Every request must name the API version: https://docs.dev.runwayml.com/api-details/versioning/
       headers: (apiKey) => ({ authorization: `Bearer ${apiKey}`, 'x-runway-version': '2024-11-06' }),
       serve: (http, provider) => ({ video: new RunwayVideo(provider, http) }),
     });

@@ -1,6 +1,6 @@
 /**
  * Images by Stability AI: `POST /v2beta/stable-image/generate/…`, a form even without a file, and `…/edit/inpaint` for
- * masked edits. Other input images are not offered: the endpoints for them need a strength.
+ * masked edits. Input images without a mask are not offered: the endpoints for them require a strength.
  */
 import type { ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
@@ -12,7 +12,7 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 import { contentFiltered } from '../../kit/upstream-errors';
 
 const RATIOS = ['1:1', '16:9', '9:16', '3:2', '2:3', '5:4', '4:5', '21:9', '9:21'];
-/** These share an endpoint, which takes the name of the model. */
+/** Stable Diffusion 3 models share an endpoint, which takes the model's name. */
 const DIFFUSION_3 = /^sd3/;
 /** The service that edits the white area of a mask; its images have the size of the input. */
 const INPAINT = 'inpaint';

@@ -38,7 +38,7 @@ export class StabilityMusic implements SyncJobAdapter {
   }
 }
 
-/** Its pieces have no singing, so that `instrumental` needs no field. */
+/** The models do not sing, so `instrumental` needs no field. */
 function toMusicForm(spec: MusicSpec, model: string): MultipartBody {
   assertPlainMp3(spec);
   return new MultipartBody([

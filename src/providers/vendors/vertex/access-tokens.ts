@@ -31,7 +31,7 @@ export class AccessTokens {
   }
 
   /**
-   * Gets a token unless the present one is valid.
+   * Gets a new token unless the current one is still valid.
    * @throws ProviderError in phase `connect`: the call itself has not been sent
    */
   async renew(): Promise<void> {
@@ -74,7 +74,10 @@ function toBody(form: URLSearchParams): UpstreamBody {
   return { contentType, byteLength: bytes.length, toStream: () => Readable.from([bytes]) };
 }
 
-/** A wrong or revoked key is a 400 or 401: https://developers.google.com/identity/protocols/oauth2/service-account */
+/**
+ * Google answers 400 or 401 to a wrong or revoked key:
+ * https://developers.google.com/identity/protocols/oauth2/service-account
+ */
 function tokenFailure({ code, message, options }: ProviderError): ProviderError {
   const { upstream, retrySame, retryAfterSeconds, cause } = options;
   const facts = { phase: 'connect', fallback: true, upstream, cause } as const;

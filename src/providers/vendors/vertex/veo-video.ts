@@ -17,13 +17,16 @@ import {
 } from '../../kit/video-jobs';
 
 const MAX_REFERENCES = 3;
-/** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/models/veo/3-1-generate */
+/**
+ * The only duration of videos with references:
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/models/veo/3-1-generate
+ */
 const REFERENCE_SECONDS = 8;
 
 /**
- * Videos by Veo (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/veo-video-generation). Without a
- * bucket of the operator's, the finished operation contains the file itself. Its id is a resource name, which is polled
- * with a `POST`. The Gemini API has no Veo since 2026-10-22.
+ * Videos by Veo (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/veo-video-generation). The
+ * request names no bucket, so the finished operation contains the file itself. Its id is a resource name, which is
+ * polled with a `POST`. The Gemini API has not offered Veo since 2026-10-22.
  */
 export class VeoVideo extends VideoJobs {
   readonly capabilities: JobCapabilities = {
@@ -31,7 +34,7 @@ export class VeoVideo extends VideoJobs {
     progress: false,
     idempotentSubmit: false,
     outputTtlSeconds: 3_600,
-    // A video takes one to three minutes, and every poll of a finished one transfers it.
+    // A video takes one to three minutes, and every poll of a finished operation transfers the file.
     pollMs: [10_000, 30_000],
   };
   private readonly submissions: ModelEndpoints;
@@ -110,7 +113,7 @@ function toMedia({ bytes, contentType }: ImageFile): JsonObject {
   return { bytesBase64Encoded: bytes.toString('base64'), mimeType: contentType };
 }
 
-/** An operation has no state but `done`. */
+/** An operation's only state is `done`. */
 function toSnapshot({ done, error, response }: JsonObject): JobSnapshot {
   if (done !== true) return { state: 'running', progress: null };
   if (isJsonObject(error)) {

@@ -12,13 +12,13 @@ const API_KEY = 'VERTEX_API_KEY';
 const BASE_URL = 'VERTEX_BASE_URL';
 
 /**
- * Gemini and Veo models at Google Vertex AI. The key is that of a service account, or an API key of express mode. The
- * base URL has everything before `/publishers`: for a service account
+ * Gemini and Veo models at Google Vertex AI. The key belongs to a service account or is an API key of express mode. The
+ * base URL is everything before `/publishers`: for a service account
  * `https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}`, with the host
  * `aiplatform.googleapis.com` for the location `global`; for an API key `https://aiplatform.googleapis.com/v1`
- * (https://cloud.google.com/vertex-ai/generative-ai/docs/start/express-mode/vertex-ai-express-mode-api-reference).
- * The catalogue has the prices of `global`; other locations cost a tenth more. Embeddings have another format there.
- * Gemini models before 3 refuse ids of tool calls, so that their deployments need the quirk `toolCallIds: false`
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/start/express-mode/vertex-ai-express-mode-api-reference). The
+ * catalogue has the prices of `global`; other locations cost a tenth more. Vertex AI has its own format for embeddings.
+ * Gemini models before 3 refuse ids of tool calls, so their deployments need the quirk `toolCallIds: false`
  * (https://github.com/BerriAI/litellm/pull/34603).
  */
 @ModelProvider()
@@ -40,7 +40,7 @@ export class VertexProvider implements ProviderDefinition {
     return {
       id: this.id,
       capabilities: { ...NO_CAPABILITIES, chat: true, video: true },
-      // It fetches URLs itself, but only of some hosts and not for all models.
+      // Google fetches image URLs itself, but only from some hosts and not for all models.
       quirks: { inputImageUrls: 'inline' },
       chat: new GeminiGenerate(http, authorize),
       video: new VeoVideo(this.id, http, authorize),

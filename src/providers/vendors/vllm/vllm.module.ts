@@ -14,7 +14,7 @@ export class VllmProvider extends OpenAiFormatProvider {
       capabilities: ['chat', 'completions', 'embeddings', 'transcription'],
       quirks: {
         streamUsage: 'include_usage',
-        // It may fetch images from inside the operator's network.
+        // Otherwise clients could make the server fetch URLs inside the operator's network.
         inputImageUrls: 'check',
         dropFields: OPENAI_PLATFORM_FIELDS,
       },

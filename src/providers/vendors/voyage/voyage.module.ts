@@ -3,8 +3,8 @@ import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
- * Voyage AI: embeddings only (https://docs.voyageai.com/reference/embeddings-api). It refuses fields that it does not
- * know, and vectors in any encoding but base64 (https://github.com/vectorize-io/hindsight/issues/925).
+ * Voyage AI: embeddings only (https://docs.voyageai.com/reference/embeddings-api). It refuses unknown fields, and
+ * vectors in any encoding but base64 (https://github.com/vectorize-io/hindsight/issues/925).
  */
 @ModelProvider()
 export class VoyageProvider extends OpenAiFormatProvider {

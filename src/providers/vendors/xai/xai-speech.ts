@@ -38,7 +38,7 @@ export function toXaiSpeech({ input, voice, format, speed, instructions }: Speec
   return {
     text: input,
     voice_id: voice,
-    // Required: without it the answer is 400.
+    // Required: without it xAI answers 400.
     language: 'auto',
     output_format: { codec: format, sample_rate: SAMPLE_RATE },
     ...(speed !== null && { speed }),

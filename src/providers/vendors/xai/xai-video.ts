@@ -22,7 +22,7 @@ import {
 
 /** 10,000,000,000 ticks are 1 USD (https://docs.x.ai/developers/cost-tracking). */
 const TICKS_PER_MICRO = 10_000;
-/** With a last frame or references (https://muapi.ai/playground/grok-imagine-video-1-5-image-to-video). */
+/** Resolutions with a last frame or references (https://muapi.ai/playground/grok-imagine-video-1-5-image-to-video). */
 const SMALL_RESOLUTIONS = ['480p', '720p'];
 /** https://docs.x.ai/developers/model-capabilities/video/overview */
 const MAX_REFERENCES = 14;
@@ -57,7 +57,7 @@ export class XaiVideo extends VideoJobs {
 }
 
 function readReport(bytes: Buffer): JobSnapshot {
-  // Pending is 202, with or without a document.
+  // While the video is pending, xAI answers 202, with or without a document.
   if (bytes.length === 0) return { state: 'queued', progress: 0 };
   const job = parseJsonObject(bytes);
   if (job === null) throw unreadable();
@@ -65,8 +65,8 @@ function readReport(bytes: Buffer): JobSnapshot {
 }
 
 /**
- * The end of a video that moderation withholds: the poll itself is refused, with `imagine:content-moderated`.
- * @throws rethrows other errors, which say nothing about the video
+ * The snapshot of a video that moderation withholds: xAI refuses the poll itself, with `imagine:content-moderated`.
+ * @throws the given error if it has another cause and so says nothing about the video
  */
 function endIfModerated(error: unknown): JobSnapshot {
   if (!(error instanceof ProviderError) || asRefusal(error).options.details?.['reason'] !== 'content_filtered') {
@@ -84,7 +84,7 @@ function toXaiRequest(spec: VideoSpec, model: string): JsonObject {
     duration: durationSeconds,
     ...(resolution !== null && { resolution }),
     ...(aspectRatio !== null && { aspect_ratio: aspectRatio }),
-    // The default; older models refuse the field.
+    // Sound is the default, and older models refuse the field.
     ...(!audio && { generate_audio: false }),
     ...(firstFrame !== null && { image: { url: toDataUrl(firstFrame) } }),
     ...(lastFrame !== null && { last_frame: { url: toDataUrl(lastFrame) } }),

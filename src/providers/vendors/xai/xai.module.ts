@@ -7,7 +7,8 @@ import { XaiVideo } from './xai-video';
 
 /**
  * xAI. Its models refuse penalties, whatever their value (https://github.com/miaoxworld/NativeTavern/issues/83), and
- * Grok 4 stop sequences too (https://github.com/BerriAI/litellm/blob/main/litellm/llms/xai/chat/transformation.py).
+ * Grok 4 also refuses stop sequences
+ * (https://github.com/BerriAI/litellm/blob/main/litellm/llms/xai/chat/transformation.py).
  */
 @ModelProvider()
 export class XaiProvider extends OpenAiFormatProvider {
@@ -27,9 +28,9 @@ export class XaiProvider extends OpenAiFormatProvider {
           'presence_penalty',
           'frequency_penalty',
           'stop',
-          // Its web search, which has ended (https://github.com/vercel/ai/pull/15713).
+          // xAI's web search, which it has shut down (https://github.com/vercel/ai/pull/15713).
           'search_parameters',
-          // The answer would have to be fetched (https://docs.x.ai/docs/guides/deferred-chat-completions).
+          // The answer would have to be fetched later (https://docs.x.ai/docs/guides/deferred-chat-completions).
           'deferred',
         ],
         // https://github.com/BerriAI/litellm/issues/9720

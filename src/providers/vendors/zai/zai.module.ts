@@ -3,7 +3,7 @@ import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
- * Z.ai, GLM (https://docs.z.ai/api-reference/llm/chat-completion). It chooses tools itself and knows no penalties
+ * Z.ai, GLM (https://docs.z.ai/api-reference/llm/chat-completion). It always chooses tools itself and has no penalties
  * (https://java.agentscope.io/v2/en/integration/model/glm).
  */
 @ModelProvider()
@@ -16,7 +16,7 @@ export class ZaiProvider extends OpenAiFormatProvider {
       defaultBaseUrl: 'https://api.z.ai/api/paas/v4',
       capabilities: ['chat'],
       quirks: {
-        // Streams end with usage without being asked.
+        // Streams end with usage even if it is not requested.
         streamUsage: 'none',
         maxTokensField: 'max_tokens',
         // https://docs.z.ai/guides/capabilities/thinking-mode
