@@ -12,7 +12,7 @@ const POLL_TIMEOUT_MS = 15_000;
 /** After this many refused polls in a row, the work counts as lost. */
 const MAX_REFUSALS = 3;
 /** Failures of a poll that say nothing about the work. */
-const PASSING: ReadonlySet<ProviderErrorCode> = new Set([
+const TRANSIENT: ReadonlySet<ProviderErrorCode> = new Set([
   'provider_unavailable',
   'provider_rate_limited',
   'provider_timeout',
@@ -75,7 +75,7 @@ export async function awaitResult<Result>(
       await deadline.pause(waitMs);
       const answer = await poll(deadline.next(POLL_TIMEOUT_MS)).catch((error: unknown) => failureOf(error, deadline));
       if (answer instanceof ProviderError) {
-        if (!PASSING.has(answer.code) && ++refusals === MAX_REFUSALS) throw answer;
+        if (!TRANSIENT.has(answer.code) && ++refusals === MAX_REFUSALS) throw answer;
       } else if (answer !== null) {
         return answer;
       } else {
@@ -85,14 +85,14 @@ export async function awaitResult<Result>(
       waitMs = answer instanceof ProviderError ? Math.max(pauseMs, retryAfterMs(answer)) : pauseMs;
     }
   } catch (error) {
-    throw error instanceof ProviderError ? accepted(error) : error;
+    throw error instanceof ProviderError ? afterAcceptance(error) : error;
   }
 }
 
 /** The failure of a poll. @throws the error itself when the work has failed or the call has ended */
 function failureOf(error: unknown, { isAborted }: SharedDeadline): ProviderError {
   if (!(error instanceof ProviderError) || isAborted) throw error;
-  if (!PASSING.has(error.code) && error.options.upstream?.status === undefined) throw error;
+  if (!TRANSIENT.has(error.code) && error.options.upstream?.status === undefined) throw error;
   return error;
 }
 
@@ -100,8 +100,8 @@ function retryAfterMs({ options }: ProviderError): number {
   return (options.retryAfterSeconds ?? 0) * 1_000;
 }
 
-/** The work was accepted before the failure. */
-function accepted({ code, message, options }: ProviderError): ProviderError {
+/** The error for a failure of accepted work, after which no other attempt may follow. */
+function afterAcceptance({ code, message, options }: ProviderError): ProviderError {
   const isFinal = code === 'validation_failed';
   return new ProviderError(code, message, {
     ...options,
