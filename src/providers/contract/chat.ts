@@ -56,7 +56,7 @@ export interface ChatCompletionResult {
   readonly usage: UsageVector | null;
   /** UTF-8 bytes of generated text, reasoning and tool arguments: the basis of an estimate. */
   readonly outputBytes: number;
-  /** The answer as its items, from `ResponsesProvider.respond` only. */
+  /** The items of the answer; set by `ResponsesProvider.respond` only. */
   readonly items?: readonly ChatEvent[];
 }
 
@@ -65,8 +65,8 @@ export interface StreamSink<Piece = string | Buffer> {
   /** `false` signals back-pressure: await `drained()` before writing more. */
   write(piece: Piece): boolean;
   /**
-   * Resolves when writing may continue, or when the receiver has disconnected. Rejects when the sink cannot go on: the
-   * stream fails with that error.
+   * Resolves when writing may continue, or when the receiver has disconnected. Rejects when the sink cannot continue;
+   * the stream then fails with that error.
    */
   drained(): Promise<void>;
 }
@@ -127,8 +127,8 @@ export interface InputItem {
 }
 
 /**
- * Chat over the Responses API. The additional methods serve clients that also use this API: the upstream gets the
- * client's conversation as `input` in place of the request's messages, which have the same content, and the answer has
+ * Chat over the Responses API. The additional methods serve clients that use this API themselves: the upstream gets the
+ * client's conversation as `input` instead of the request's messages, which have the same content, and the answer has
  * item events.
  */
 export interface ResponsesProvider extends ChatProvider {

@@ -17,22 +17,25 @@ export interface ImageOptions {
   readonly size: string | null;
   readonly quality: string | null;
   readonly style: string | null;
-  /** `png`, `jpeg` or `webp`; `null`: the model's choice. Set only for deployments that let the client choose. */
+  /**
+   * `png`, `jpeg` or `webp`; `null`: the model's choice. This option and those up to `inputFidelity` are set only for
+   * deployments that let the client choose.
+   */
   readonly format: string | null;
-  /** `transparent` or `opaque`; as `format`. */
+  /** `transparent` or `opaque`. */
   readonly background: string | null;
-  /** `low`, `medium` or `high`; as `format`. */
+  /** `low`, `medium` or `high`. */
   readonly complexity: string | null;
-  /** Quality of JPEG and WebP images in percent; as `format`. */
+  /** Quality of JPEG and WebP images in percent. */
   readonly compression: number | null;
-  /** `low`; as `format`. */
+  /** `low`. */
   readonly moderation: string | null;
-  /** `low` or `high`, with input images only; as `format`. */
+  /** `low` or `high`, with input images only. */
   readonly inputFidelity: string | null;
   readonly user: string | null;
 }
 
-/** OpenAI's fields for options of the output; the quirk `imageOutput` says that a deployment accepts them. */
+/** OpenAI's fields for output options; the quirk `imageOutput` marks deployments that accept them. */
 const OUTPUT_FIELDS = {
   output_format: 'format',
   background: 'background',
@@ -42,7 +45,7 @@ const OUTPUT_FIELDS = {
   input_fidelity: 'inputFidelity',
 } as const satisfies Readonly<Record<string, keyof ImageOptions>>;
 
-/** The chosen options of the output, under OpenAI's names. */
+/** The output options that the client chose, under OpenAI's names. */
 export function outputFields(options: ImageOptions): Record<string, string | number> {
   const fields: Record<string, string | number> = {};
   for (const [field, option] of Object.entries(OUTPUT_FIELDS)) {

@@ -105,7 +105,7 @@ export interface DownloadCredential {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A report of a vendor about a job, as it arrived. */
+/** A vendor's report about a job, as it arrived. */
 export interface SignedReport {
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -113,7 +113,7 @@ export interface SignedReport {
   readonly body: Buffer;
 }
 
-/** What the verification of a report may use. */
+/** The context for verifying a report. */
 export interface ReportCall extends CallLimits {
   /** The key that submitted the job, if the provider has several keys. */
   readonly keyId?: string;

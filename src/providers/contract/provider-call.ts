@@ -34,7 +34,7 @@ export interface Quirks {
    * API; default: none.
    */
   readonly reasoningSummary?: 'auto' | 'concise' | 'detailed';
-  /** `completion_tokens` leaves out reasoning tokens (xAI). */
+  /** `completion_tokens` excludes reasoning tokens (xAI). */
   readonly reasoningExcluded?: boolean;
   /** The upstream may report `stop` although it called tools (OpenAI with forced tools); keep it. */
   readonly trustFinishReason?: boolean;
@@ -85,7 +85,7 @@ export interface Quirks {
    * dropped.
    */
   readonly acceptFields?: readonly string[];
-  /** The upstream's names for request fields, by OpenAI's names. */
+  /** The upstream's names for request fields, keyed by OpenAI's names. */
   readonly fieldNames?: Readonly<Record<string, string>>;
   /** Fields of messages that the upstream refuses; dropped. */
   readonly dropMessageFields?: readonly string[];
@@ -111,8 +111,8 @@ export interface Quirks {
   /** The upstream accepts only tool-call ids of nine letters and digits; other ids are replaced by a digest. */
   readonly shortToolCallIds?: boolean;
   /**
-   * Efforts that the upstream lacks, each with the nearest one that it has. The efforts that the catalogue lists for a
-   * model are sent unchanged.
+   * The nearest supported effort for each effort that the upstream lacks. Efforts that the catalogue lists for a model
+   * are sent unchanged.
    */
   readonly reasoningEfforts?: Readonly<Record<string, string>>;
   /** The API refuses the efforts in `reasoningEfforts` for every model, even where the catalogue lists them. */
@@ -122,7 +122,8 @@ export interface Quirks {
   /** `false`: the upstream refuses forced tool calls while it reasons, which it does unless `thinking` is disabled. */
   readonly forcedTools?: boolean;
   /**
-   * The upstream takes tool choices only as words: a choice that names tools is sent as a word with only those tools.
+   * The upstream takes only the words `none`, `auto` and `required` as tool choices. A choice that names tools is sent
+   * as a word, and the request then offers only those tools.
    */
   readonly toolChoiceWords?: boolean;
   /** `false`: the upstream has JSON mode but refuses JSON schemas. */

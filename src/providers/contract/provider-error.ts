@@ -46,7 +46,7 @@ export interface ProviderErrorOptions {
   readonly credentialRefused?: boolean;
   /** The account has no credit, or a quota that waiting does not refill. No client's request can cause this. */
   readonly outOfCredit?: boolean;
-  /** The upstream does not offer the model, or what the request needs of it, to the operator's account. */
+  /** The upstream does not offer the model, or a feature that the request needs, to the operator's account. */
   readonly notOffered?: boolean;
   readonly cause?: unknown;
 }

@@ -50,7 +50,7 @@ export interface Provider {
   readonly transcription?: TranscriptionProvider;
   readonly video?: JobAdapter;
   readonly music?: JobAdapter;
-  /** Failures are scripted by requests, so routing ignores them. */
+  /** The provider fails only when a request scripts it, so routing ignores its failures. */
   readonly simulated?: boolean;
   /** Refuses new calls and resolves when calls in flight have ended. Absent: there is nothing to wait for. */
   drain?(): Promise<void>;

@@ -29,7 +29,7 @@ export type JsonScalar = string | number | boolean | null;
 export interface FieldTarget {
   /** The upstream's field; dots separate nested objects. */
   readonly to: string;
-  /** The upstream's values by the gateway's, as text; other values are refused before anything is sent. */
+  /** The upstream's values, keyed by the gateway's as text; other values are refused before anything is sent. */
   readonly values?: Readonly<Record<string, JsonScalar>>;
   /** Text in which `{}` stands for the value. */
   readonly format?: string;

@@ -15,7 +15,7 @@ export interface TranscriptionRequest {
   readonly language: string | null;
   readonly prompt: string | null;
   readonly temperature: number | null;
-  /** Timestamps that the caller needs besides the text; empty: the text alone. */
+  /** Timestamps that the caller needs with the text; empty: the text alone. */
   readonly timestamps: readonly ('segment' | 'word')[];
 }
 

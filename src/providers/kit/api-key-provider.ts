@@ -14,7 +14,7 @@ import { parseBaseUrl, UpstreamHttp } from './upstream-http';
 /** The members of a provider that serve requests. */
 type ServedCapabilities = Pick<Provider, keyof ProviderCapabilities>;
 
-/** The settings in which vendors with one key, one host and their own formats differ. */
+/** The settings that differ between vendors with one key, one host and their own formats. */
 export interface ApiKeyPreset {
   readonly id: string;
   /** The environment variable of the key. */
@@ -27,8 +27,8 @@ export interface ApiKeyPreset {
   readonly authorization?: (apiKey: string, clock: Clock) => () => string;
   readonly quirks?: Quirks;
   /**
-   * `credential` gives access to files at the same host; it lacks an `authorization` that changes. `account` is the
-   * `submissionAccount` of jobs that may be resubmitted.
+   * `credential` gives access to files at the same host; it excludes the header of `authorization` above. `account` is
+   * the `submissionAccount` of jobs that may be resubmitted.
    */
   readonly serve: (
     http: UpstreamHttp,

@@ -22,7 +22,7 @@ describe('awaitResult', () => {
     return { result, polls: () => polls };
   }
 
-  it('polls until there is a result, less often as time goes by', async () => {
+  it('polls until there is a result, with growing pauses', async () => {
     const { result, polls } = play([null, null, 'done']);
     await jest.advanceTimersByTimeAsync(250 + 375 + 560);
     expect(polls()).toBe(2);

@@ -5,7 +5,7 @@ import { UpstreamHttp } from './upstream-http';
 
 const MEBIBYTE = 1_048_576;
 const FILE_BYTES = 64 * MEBIBYTE;
-/** What the system keeps of a connection within this machine, at both ends. */
+/** The most that the operating system buffers for a loopback connection, at both ends. */
 const MOST_BUFFERED_BYTES = 16 * MEBIBYTE;
 
 describe('a download', () => {
@@ -26,7 +26,7 @@ describe('a download', () => {
     await upstream.stop();
   });
 
-  it('takes no more of a file than a slow store reads: the memory is bounded by back-pressure', async () => {
+  it('reads no more of a file than a slow store takes: back-pressure bounds the memory', async () => {
     const file = await http.download(http.endpoint('files/1'), providerCall());
     await settle(100);
     const sentUnread = outflow.bytes;
@@ -40,7 +40,7 @@ describe('a download', () => {
     expect([readBytes, mostHeldBytes < MEBIBYTE]).toEqual([FILE_BYTES, true]);
   });
 
-  it('whose reader gives up ends the transfer', async () => {
+  it('ends the transfer when its reader gives up', async () => {
     const broken = upstream.nextDisconnect();
     const file = await http.download(http.endpoint('files/1'), providerCall());
     file.destroy();

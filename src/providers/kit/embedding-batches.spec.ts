@@ -27,7 +27,7 @@ describe('toBatches', () => {
 });
 
 describe('embedBatches', () => {
-  it('makes at most eight calls at the same time, within the time of one, and joins their results in order', async () => {
+  it('makes at most eight concurrent calls, within the time limit of one, and joins their results in order', async () => {
     let [underWay, most] = [0, 0];
     const limits: number[] = [];
     const embed = async (batch: number, { deadlines }: ProviderCall) => {
@@ -43,7 +43,7 @@ describe('embedBatches', () => {
     expect(limits.at(-1)).toBeLessThan(limits[0] as number);
   });
 
-  it('has no usage when that of one call is unknown', async () => {
+  it('reports no usage when the usage of any call is unknown', async () => {
     const embed = (batch: number) => Promise.resolve({ vectors: [[1]], usage: batch === 1 ? null : NO_USAGE });
     expect((await embedBatches([0, 1, 2], providerCall(), embed)).usage).toBeNull();
   });

@@ -40,9 +40,9 @@ function tokensOf(input: string | readonly number[]): number {
 }
 
 /**
- * Embeds each batch with one call, and joins the results in order. Together the calls get the time of one. The first
- * failure aborts the others, and the client pays nothing, although the vendor may bill the calls that it has answered.
- * The usage is `null` if any call's usage is unknown.
+ * Embeds each batch with one call, and joins the results in order. Together the calls get the time limit of one. The
+ * first failure aborts the others, and the client pays nothing, although the vendor may bill the calls that it has
+ * answered. The usage is `null` if any call's usage is unknown.
  */
 export async function embedBatches<Input>(
   batches: readonly Input[],

@@ -5,7 +5,7 @@ import type { SpeechFormat, SpeechProgress, SpeechProvider, SpeechRequest, Speec
 import { type SpeechEncoder, withSpeechEncoder } from './speech-encoders';
 import { PcmReader, type SampleReader, WavReader } from './speech-samples';
 
-/** Bytes that are read at once. */
+/** Bytes that are converted to samples at once. */
 const PIECE_BYTES = 16 * 1024;
 
 const READERS = { pcm: () => new PcmReader(), wav: () => new WavReader() } as const;
@@ -60,8 +60,8 @@ class EncodedStream implements SpeechStream {
 }
 
 /**
- * Audio that waits to be encoded. A vendor may send minutes at once: frames are encoded one by one, and other work goes
- * on between them.
+ * Audio that waits to be encoded. A vendor may send minutes at once: frames are encoded one by one, so that other work
+ * can run between them.
  */
 class PendingAudio implements StreamSink {
   private pending: Buffer = Buffer.alloc(0);

@@ -11,11 +11,11 @@ import { cancellation, deadlineFailure, toStreamFailure } from './upstream-error
 type Events = readonly ChatEvent[];
 
 /**
- * A chat stream from events that a provider yields, for example from a vendor's client library. It keeps the progress,
- * the time limits and the back-pressure, and reports an end without `finish` as a failure.
+ * A chat stream from events that a provider yields, for example from a vendor's client library. It tracks progress,
+ * enforces the time limits, applies back-pressure, and reports an end without `finish` as a failure.
  *
- * The provider yields `start` when the model has begun to answer. What it throws before that still has an HTTP status
- * and allows failover.
+ * The provider yields `start` when the model has begun to answer. An error before that still has an HTTP status and
+ * allows failover.
  * @throws ProviderError for a failure before `start`
  */
 export async function openEventStream(

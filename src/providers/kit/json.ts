@@ -9,7 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /**
  * The value at a JSON pointer (RFC 6901).
- * @param steps those of the pointer, still with `~0` and `~1`
+ * @param steps of the pointer, with `~0` and `~1` not yet decoded
  * @returns `undefined` if the document has no such value
  */
 export function valueAtPointer(document: unknown, steps: readonly string[]): unknown {
@@ -174,7 +174,7 @@ export class DataSplitter {
     return at;
   }
 
-  /** Between the items of the list there are only commas and blanks. */
+  /** Between the items of the list there are only commas and white space. */
   private addToFrame(chunk: Buffer, from: number, to: number): void {
     const text = chunk.toString('latin1', from, to);
     this.rawFrame += this.inList ? text.replaceAll(/[\s,]+/g, '') : text;

@@ -176,7 +176,7 @@ export function queueFailure(
   return { state, error: new ProviderError(code, message, { ...options, phase: 'job', fallback: false, upstream }) };
 }
 
-/** Every vendor reports a job that moderation ended with the same error. */
+/** Whether moderation ended the request. Jobs then fail with the same error for every vendor. */
 function isModerated({ error }: QueueFailure): boolean {
   return error.options.details?.['reason'] === 'content_filtered';
 }

@@ -43,7 +43,7 @@ describe('speech in a file of the vendor', () => {
     expect(stream.progress.audioBytes).toBe(WAV.length);
   });
 
-  it('is made of the only format that the model has, whichever is requested', async () => {
+  it('is encoded from the only format that the model has, whichever is requested', async () => {
     const only = { ...mapping, output: { ...mapping.output, audio_format: 'wav' } } as const;
     for (const [format, beginning] of [
       ['pcm', /^\0+$/],

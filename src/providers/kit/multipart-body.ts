@@ -8,7 +8,7 @@ export type FormPart =
 
 /**
  * A `multipart/form-data` body that does not copy its files: it is sent piece by piece, so a file of 20 MiB is never
- * joined with anything. The boundary is random, so that no value can end its part early.
+ * concatenated. The boundary is random, so that no value can end its part early.
  */
 export class MultipartBody {
   readonly contentType: string;

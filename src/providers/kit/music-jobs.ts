@@ -1,4 +1,4 @@
-/** What adapters share for vendors that compose music within one request. */
+/** Shared by the adapters of vendors that compose music within one request. */
 import type { JobCapabilities, JobSnapshot, JobSpec, MusicSpec } from '../contract/media-job';
 import { ProviderError } from '../contract/provider-error';
 import type { UsageVector } from '../contract/usage';
@@ -31,7 +31,7 @@ export function assertPlainMp3({ format, sampleRate }: MusicSpec): void {
   if (sampleRate !== null) throw unsupported('sample_rate');
 }
 
-/** Throws {@link asRefusal} of the error, for a request that is the whole job. */
+/** Throws the error as {@link asRefusal} maps it, for vendors whose single request is the whole job. */
 export function refusal(error: unknown): never {
   throw error instanceof ProviderError ? asRefusal(error) : error;
 }
@@ -48,7 +48,7 @@ export function pieceOfBase64(text: unknown): Buffer {
   throw notMusic();
 }
 
-/** The reply is no piece of music, though the vendor may have composed and billed one. */
+/** The reply contains no music, although the vendor may have composed and billed a piece. */
 export function notMusic(): ProviderError {
   return new ProviderError('provider_error', 'The provider sent a response that is not music.', {
     phase: 'first_token',

@@ -26,7 +26,7 @@ export function toJobInput(spec: JobSpec, mapping: RequestMapping): JsonObject {
   if (spec.kind === 'music') {
     const { format, sampleRate, instrumental } = spec;
     const settled = { ...common, format, sample_rate: sampleRate };
-    // Music is sung by default, but some mappings must state it either way.
+    // Music has vocals by default, but some mappings need the field with either value.
     if (!instrumental) return toUpstreamInput(mapping, { ...settled, instrumental });
     return toUpstreamInput(mapping, settled, { instrumental });
   }

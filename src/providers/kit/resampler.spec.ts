@@ -30,7 +30,7 @@ describe('Resampler', () => {
     },
   );
 
-  it.each([14_000, 18_000, 22_000])('leaves out a tone of %i Hz, which would become an alias', (hertz) => {
+  it.each([14_000, 18_000, 22_000])('filters out a tone of %i Hz, which would become an alias', (hertz) => {
     const output = resample(tone(48_000, hertz), 48_000, 24_000);
     expect(difference(output, new Int16Array(24_000))).toBeLessThan(LOUD / 100);
   });

@@ -4,7 +4,7 @@ import type { ReportCall } from '../contract/media-job';
 
 /** The longest time that fal allows keys to be cached (https://docs.fal.ai/model-endpoints/webhooks). */
 const MAX_AGE_MS = 24 * 3_600_000;
-/** Minimum time between two fetches because of signatures by unknown keys, which may be forged. */
+/** Minimum time between two fetches for signatures that no known key made, since these may be forged. */
 const MIN_AGE_MS = 60_000;
 const TIMESTAMP = /^\d{1,12}$/;
 /** The tolerance of fal and of the Standard Webhooks specification. */

@@ -178,7 +178,7 @@ class FlacEncoder implements SpeechEncoder {
   }
 }
 
-/** Unencoded samples, behind a header for WAV. */
+/** Unencoded samples, after a header for WAV. */
 class RawEncoder implements SpeechEncoder {
   readonly frameSamples = SPEECH_RATE_HZ / 10;
 

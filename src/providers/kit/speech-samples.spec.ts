@@ -34,7 +34,7 @@ function wav(chunks: readonly Buffer[], samples: readonly number[], announcedByt
   return Buffer.concat([Buffer.from('RIFF\xff\xff\xff\xffWAVE', 'latin1'), ...chunks, data]);
 }
 
-/** In pieces of a size that parts headers and samples. */
+/** Reads the file in pieces that split headers and samples. */
 function read(reader: SampleReader, file: Buffer, pieceBytes: number): number[] {
   const samples: number[] = [];
   for (let at = 0; at < file.length; at += pieceBytes) samples.push(...reader.read(file.subarray(at, at + pieceBytes)));

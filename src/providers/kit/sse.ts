@@ -8,7 +8,7 @@ const SPACE = 0x20;
 const DATA = Buffer.from('data');
 const NEW_LINE = Buffer.from('\n');
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
-/** No well-behaved upstream that streams pieces of an answer sends a longer event (F-53). */
+/** No well-behaved upstream that streams pieces of an answer sends a longer event (fault test F-53). */
 const MAX_EVENT_BYTES = 1024 * 1024;
 
 /**

@@ -67,8 +67,8 @@ export function toFault(document: unknown): UpstreamFault {
 }
 
 /**
- * OpenRouter reports the kind of an error beside a numeric code; for a refusal by moderation it reports reasons instead
- * (https://openrouter.ai/docs/api/reference/errors-and-debugging).
+ * OpenRouter reports the type of an error next to a numeric code; for a refusal by moderation it reports reasons
+ * instead (https://openrouter.ai/docs/api/reference/errors-and-debugging).
  */
 function typeOfRouted(metadata: unknown): string {
   if (!isJsonObject(metadata)) return '';

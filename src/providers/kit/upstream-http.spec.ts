@@ -153,16 +153,16 @@ describe('UpstreamHttp', () => {
   it('waits for a provider that takes a second to connect, although its other address is unreachable', async () => {
     upstream.answer = (response) => response.end('{"ok":true}');
     const distant = await DistantHost.before(Number(new URL(upstream.origin).port));
-    // As a provider with an IPv6 address, for a gateway without IPv6: only the first address can connect.
+    // Like a provider with an IPv6 address and a gateway without IPv6: only the first address can connect.
     const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
     const lookup = jest.spyOn(dns, 'lookup').mockImplementation(((_name, _options, callback) => {
       process.nextTick(callback, null, addresses);
-      // Its first packet is lost.
+      // The first packet to the host is lost.
       setImmediate(() => distant.comeNearer());
     }) as typeof dns.lookup);
     const far = new UpstreamHttp({
       baseUrl: new URL(`http://provider.example.com:${distant.port}`),
-      // On a busy machine the time of an address can pass while nothing runs.
+      // On a busy machine the time limit of an address can expire while nothing runs.
       addressTimeoutMs: 30_000,
     });
     try {

@@ -114,7 +114,7 @@ export class UpstreamHttp {
   }
 
   /**
-   * A request whose status or headers matter too. `headers` are in lower case.
+   * A request whose caller needs the reply's status or headers too. `headers` are in lower case.
    * @throws ProviderError for every outcome but a success
    */
   request(

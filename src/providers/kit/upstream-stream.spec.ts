@@ -44,7 +44,7 @@ it('passes on all output, then waits for the translator to finish before it ends
   expect(finish).toHaveBeenCalledTimes(1);
 });
 
-it('fails alone when its sink throws', async () => {
+it('fails only its own stream when its sink throws', async () => {
   const { upstream, opened } = start();
   upstream.begin().data(event('one'));
   const failure = new Error('cannot be rendered');

@@ -165,7 +165,7 @@ export class StreamRelay<Output> {
     this.flush();
   }
 
-  /** @throws ProviderError when the reply fails, or the sink's error when the sink cannot go on */
+  /** @throws ProviderError when the reply fails, or the sink's error when the sink cannot continue */
   pipe(sink: StreamSink<Output>): Promise<void> {
     return new Promise((resolve, reject) => {
       this.piping = { resolve, reject };

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from './json';
 const MAX_TOKENS = 1_000_000_000;
 
 /**
- * Converts the `usage` of a chat completion into disjoint classes (sheet A).
+ * Converts the `usage` of a chat completion into disjoint classes.
  * @returns `null` when the totals are absent or implausible (negative, text), so that the caller estimates instead;
  *   details that exceed their total are reduced to it
  */

@@ -1,6 +1,6 @@
 /**
- * What adapters share for vendors with a queue of videos: submitting and polling jobs, and the error of a failed job.
- * The vendors differ only in their documents.
+ * Shared by the adapters of vendors with a video queue: submitting and polling jobs, and the error of a failed job. The
+ * vendors differ only in their request and reply documents.
  */
 import type {
   AsyncJobAdapter,
@@ -21,7 +21,7 @@ const MAX_ID_LENGTH = 512;
 /** Names under which vendors report a refusal by their moderation. */
 const MODERATION = /moderat|safety|policy|sensitive|nsfw|prohibited|content_?filter|risk|violat/i;
 
-/** A vendor whose results are at public URLs, so that the gateway fetches them without the vendor's key. */
+/** The base of video adapters. Results are at public URLs unless the adapter has a `downloadCredential`. */
 export abstract class VideoJobs implements AsyncJobAdapter {
   readonly mode = 'async';
   abstract readonly capabilities: JobCapabilities;
@@ -31,7 +31,7 @@ export abstract class VideoJobs implements AsyncJobAdapter {
     protected readonly http: UpstreamHttp,
   ) {}
 
-  /** Builds the body as for sending, which refuses the same options. */
+  /** Builds the body that `submit` would send, and so refuses the same options. */
   abstract assertSupported(spec: JobSpec): void;
   abstract submit(spec: JobSpec, token: string, call: ProviderCall): Promise<JobHandle>;
   abstract poll(handle: JobHandle, call: ProviderCall): Promise<JobSnapshot>;
