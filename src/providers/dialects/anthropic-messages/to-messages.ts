@@ -83,14 +83,14 @@ class ConversationWriter implements Conversation {
   end(): Conversation {
     this.checkResults();
     const last = this.messages.at(-1);
-    if (last === undefined) this.askInstructions();
+    if (last === undefined) this.moveInstructionsToUser();
     else if (last.role === 'assistant') this.endWithAnswer(last.content);
     if (this.messages[0]?.role === 'assistant') this.startWithUser();
     return this;
   }
 
   /** Without a user message, the instructions become the request. */
-  private askInstructions(): void {
+  private moveInstructionsToUser(): void {
     if (this.system.length === 0)
       throw unsupported('messages', 'This model needs at least one message that is not empty.');
     this.messages.push({ role: 'user', content: this.system.splice(0) });
@@ -105,7 +105,7 @@ class ConversationWriter implements Conversation {
     for (const [at, step] of this.toolSteps.entries()) this.toolSteps[at] = { ...step, index: step.index + 1 };
   }
 
-  /** A final answer is one that the model is to continue. The upstream refuses white space at its end. */
+  /** The model is to continue a final answer. The upstream refuses white space at the end of one. */
   private endWithAnswer(content: AssistantBlock[]): void {
     if (this.features.prefill === false) {
       throw unsupported(
