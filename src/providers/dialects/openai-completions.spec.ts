@@ -153,7 +153,7 @@ describe('a streamed completion', () => {
     expect([progress.finishReason, progress.outputBytes, progress.usage?.outputText]).toEqual(['stop', 1, 2]);
   });
 
-  it('ignores further choices than the first', async () => {
+  it('ignores all choices but the first', async () => {
     const other = choice('no', 'length', { index: 1 });
     const { sink, progress } = await play((upstream) => {
       upstream

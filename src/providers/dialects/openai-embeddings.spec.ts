@@ -76,7 +76,7 @@ describe('EmbeddingReply', () => {
     expect((await providerErrorOf(reply)).code).toBe('provider_error');
   });
 
-  it('takes the total for the prompt where the upstream reports no more', async () => {
+  it('counts the total as prompt tokens where the upstream reports nothing else', async () => {
     expect((await read(list([item(0, [1])], { total_tokens: 9 }), 1)).usage?.inputText).toBe(9);
   });
 

@@ -80,7 +80,7 @@ function checkEmbeddingSupport(request: EmbeddingRequest, { features, quirks }: 
   checkNoRejectedFields(request, quirks);
 }
 
-/** The expectations of the request. */
+/** The properties of the reply that the request determines. */
 export interface ExpectedEmbeddings {
   readonly count: number;
   /** `null`: the model's default. */

@@ -31,7 +31,7 @@ export const OPENAI_PLATFORM_FIELDS: readonly string[] = [
   'safety_identifier',
 ];
 
-/** Optional chat fields that are sent to vendors that refuse unknown fields: all of these vendors accept them. */
+/** Optional chat fields that all vendors accept, even those that refuse unknown fields. */
 export const COMMON_CHAT_FIELDS: readonly string[] = [
   'temperature',
   'top_p',

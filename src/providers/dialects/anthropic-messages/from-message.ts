@@ -19,7 +19,7 @@ export interface ReadMessage {
 }
 
 /**
- * Converts a whole message to the gateway's shape (decision *chat-shape*) and extracts its usage.
+ * Converts a whole message to the gateway's shape and extracts its usage.
  * @param object finds the requested JSON object in the text; `null`: the text may be anything
  * @throws ProviderError for an error inside a reply with status 200, or for anything but a message
  */

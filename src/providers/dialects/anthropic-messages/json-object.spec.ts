@@ -56,7 +56,7 @@ async function streamed(...list: readonly { readonly type: string }[]): Promise<
 }
 
 describe('response_format json_object', () => {
-  it('asks for an object in the system prompt, behind the instructions of the caller', async () => {
+  it('asks for an object in the system prompt, after the instructions of the caller', async () => {
     await answer(OBJECT);
     const { system, output_config: config } = JSON.parse(upstream.received[0]?.body ?? '') as Record<string, unknown>;
     const asked = { type: 'text', text: expect.stringContaining('one valid JSON object') as string };
@@ -88,7 +88,7 @@ describe('response_format json_object', () => {
     },
   );
 
-  it('passes on an answer that a limit or a refusal cut off, as every JSON mode does', async () => {
+  it('passes on an incomplete answer that a limit or a refusal cut off, as every JSON mode does', async () => {
     expect(await answer('{"a": 1', 'max_tokens')).toBe('{"a": 1');
     expect(await answer('', 'refusal')).toBe('');
     const list = await streamed(...text(0, '{"a": 1'), finish('max_tokens'));

@@ -19,7 +19,7 @@ export function wantsJsonObject({ response_format: format }: ChatRequest): boole
   return isJsonObject(format) && format['type'] === 'json_object';
 }
 
-/** Stop reasons of an answer that the model itself considers complete. A stop sequence may cut an answer anywhere. */
+/** Stop reasons of an answer that the model considers complete. A stop sequence may cut an answer off anywhere. */
 const COMPLETE: ReadonlySet<unknown> = new Set(['end_turn', 'pause_turn']);
 
 /** Finds the object in the text of an answer, piece by piece. */

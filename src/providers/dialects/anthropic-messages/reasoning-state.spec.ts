@@ -53,7 +53,7 @@ describe('the reasoning state of an answer', () => {
     expect(toReasoningState(body, [REDACTED, call('a')])).not.toBeNull();
   });
 
-  it('brings back thinking exactly where it was, through several steps', () => {
+  it('restores thinking exactly where it was, through several steps', () => {
     const first = [THINKING, text('Look: '), REDACTED, call('a'), call('b', { n: 1.5 })];
     const second: AnswerBlock[] = [{ ...THINKING, signature: 'c2lnMg==' }, call('c')];
     const history = [USER, asClient(...first), result('a'), result('b')];

@@ -1,6 +1,6 @@
 /**
  * Signed thinking must be returned with the results of the tool calls that it led to, or the model starts thinking
- * anew. Chat clients do not return it, so it is kept in the call's vault, under the first call id of its answer.
+ * again. Chat clients do not return it, so it is kept in the call's vault, under the first call id of its answer.
  *
  * The newest models accept a thinking block only after exactly the same prefix: system prompt, tools, messages, and
  * earlier thinking blocks (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking). A stored state

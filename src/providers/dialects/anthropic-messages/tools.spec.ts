@@ -18,7 +18,7 @@ function toolsOf(request: Partial<ChatRequest>): object {
 }
 
 describe('the tools of a conversation in which tools were called', () => {
-  it('are declared by their names, and not to be called, when the request has none', () => {
+  it('are declared by their names with tool_choice none when the request has no tools', () => {
     expect(toolsOf({ messages: called('find', 'set', 'find'), tools: [] })).toEqual({
       tools: [
         { name: 'find', input_schema: { type: 'object' } },

@@ -79,7 +79,7 @@ describe('any answer', () => {
     );
   });
 
-  it('gets its thinking back in its place, however its blocks alternate', async () => {
+  it('gets its thinking back at the original positions, however its blocks alternate', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(block, { maxLength: 6 }), async (blocks) => {
         const { kept } = await play(blocks, 1_000);

@@ -16,15 +16,15 @@ const INVALID_VALUE = /^(?:missing|greater|less|multiple|one_of|sequence|string|
 /** The status of a canceled request that was running. */
 const CLIENT_CLOSED = 499;
 
-/** The failure that a status document reports; `null`: it reports none. */
+/** The failure that a status document reports; `null`: none. */
 export function reportedFailure({ error, error_type: type }: JsonObject): QueueFailure | null {
   if ((error === undefined || error === null || error === '') && typeof type !== 'string') return null;
   return toFailure(typeof type === 'string' ? type : '', {});
 }
 
 /**
- * The failure of the request that a refused result proves; `null`: the result could not be read, which says nothing
- * about the request.
+ * The failure of the request, if reading its result was refused because of it; `null`: the result could not be read,
+ * which says nothing about the request.
  * @param isFailed whether the status has reported a failure
  */
 export function falFailureOf({ code, options }: ProviderError, isFailed: boolean): QueueFailure | null {
@@ -32,7 +32,7 @@ export function falFailureOf({ code, options }: ProviderError, isFailed: boolean
   const details = { ...options.details, ...(options.param !== undefined && { param: options.param }) };
   if (code === 'validation_failed' && isModeration(options)) return toFailure('content_policy', details);
   if (status === CLIENT_CLOSED) return toFailure('client_cancelled', details);
-  // A 400 says less than the status, and may concern the gateway's key instead of the request.
+  // A 400 says less than the reported status, and may concern the gateway's key instead of the request.
   const isRefused = status === 422 || (status === 400 && !isFailed && options.credentialRefused !== true);
   if (isRefused) return toFailure(kind || 'value_error', details);
   // Named errors are fal's. Without a name, a proxy between fal and the gateway may have answered.

@@ -86,7 +86,7 @@ describe('a submission to fal', () => {
     );
   });
 
-  it('keeps the addresses of the reply as they are', async () => {
+  it('keeps the URLs of the reply unchanged', async () => {
     const place = `${server.origin}/owner/app/requests/request-1`;
     expect(await submit()).toEqual({
       v: 1,
@@ -162,13 +162,13 @@ describe('a job at fal', () => {
     });
   });
 
-  it('is unknown to fal, which a worker tells from a failure', async () => {
+  it('fails to poll with status 404 when fal does not know it, which is not a failed job', async () => {
     const handle = await submit();
     fal.jobs.clear();
     expect((await providerErrorOf(jobs().poll(handle, videoCall))).options.upstream?.status).toBe(404);
   });
 
-  it('fails or expires without the words of fal, which may quote the prompt', async () => {
+  it('fails or expires without the text of fal, which may quote the prompt', async () => {
     const ends = [FAL_PROMPTS.failed, FAL_PROMPTS.expired].map(async (prompt) => {
       const snapshot = await jobs().poll(await submit(prompt), videoCall);
       expect(JSON.stringify(snapshot)).not.toContain('secret');
@@ -180,7 +180,7 @@ describe('a job at fal', () => {
     ]);
   });
 
-  it('is read by the mapping of its submission, even when the catalogue has none any more', async () => {
+  it('is read with the mapping of its submission, even after the catalogue has dropped the mapping', async () => {
     const call = callOf(MUSIC);
     const handle = await (provider.music as AsyncJobAdapter).submit(musicSpec({ format: null }), 'token', call);
     const stored = JSON.parse(JSON.stringify(handle)) as JobHandle;
@@ -304,7 +304,7 @@ describe('a job at fal', () => {
     expect(await jobs().cancel(await submit(), videoCall)).toBe('too-late');
   });
 
-  it('never sends the key to another host, but follows the names of fal to the configured one', async () => {
+  it('never sends the key to another host, and sends requests for the hosts of fal to the configured one', async () => {
     const handle = await submit();
     const at = (origin: string) => ({
       ...handle,

@@ -14,7 +14,7 @@ const keyPair = (): SigningKey => generateKeyPairSync('ed25519');
 const [first, second] = [keyPair(), keyPair()];
 
 let nowMs: number;
-/** What the address of the keys returns; `null`: it is down. */
+/** The keys that fal's URL returns; `null`: it is down. */
 let published: readonly SigningKey[] | null;
 let fetched: string[];
 let signatures: FalSignatures;

@@ -42,7 +42,7 @@ function annotationsOf(grounding: unknown, recited: unknown, positions: TextPosi
 export class StreamedSources {
   private readonly positions = new TextPositions();
   private grounding: unknown;
-  /** By their JSON, since pieces may repeat citations of earlier pieces. */
+  /** Keyed by their JSON, since pieces may repeat citations of earlier pieces. */
   private readonly citations = new Map<string, JsonObject>();
 
   /** @param candidate of one piece */

@@ -13,7 +13,7 @@ describe('a transcription by Gemini', () => {
     });
   });
 
-  it('takes every file of the usual limit of forms', () => {
+  it('accepts a file of 25 MiB, the usual limit of forms', () => {
     expect(() => toTranscriptionBody(transcriptionRequest({ audio: Buffer.alloc(25 * 1024 * 1024) }))).not.toThrow();
   });
 

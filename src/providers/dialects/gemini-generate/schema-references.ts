@@ -57,7 +57,7 @@ export class SchemaReferences {
     );
   }
 
-  /** A value that is not searched for references, but copied with what it is in. */
+  /** A value that is not searched for references, but counts as copied if it is inside a copy. */
   private unchanged(value: unknown, within: readonly string[]): unknown {
     if (within.length > 0) this.count(JSON.stringify(value).length, within);
     return value;

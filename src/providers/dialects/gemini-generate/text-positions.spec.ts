@@ -1,6 +1,6 @@
 import { TextPositions } from './text-positions';
 
-/** What the whole text in memory would give, at the start of each character. */
+/** The positions computed from the whole text, at the start of each character. */
 function expected(text: string): [number, number][] {
   let bytes = 0;
   let units = 0;
@@ -31,7 +31,7 @@ describe('TextPositions', () => {
     expect(new TextPositions().add('x日').at(3)).toBe(1);
   });
 
-  it('keeps a bounded number of runs, and does not guess the positions behind them', () => {
+  it('keeps a bounded number of runs, and does not guess the positions after them', () => {
     const positions = new TextPositions();
     for (let at = 0; at < 100_000; at++) positions.add('aé');
     const { runs } = positions as unknown as { runs: number[] };
@@ -42,7 +42,7 @@ describe('TextPositions', () => {
     expect(positions.length).toBe(200_000);
   });
 
-  it('keeps nothing but one run of a long text in ASCII', () => {
+  it('keeps a single run for a long ASCII text', () => {
     const positions = new TextPositions();
     for (let at = 0; at < 10_000; at++) positions.add('word '.repeat(100));
     expect((positions as unknown as { runs: number[] }).runs).toEqual([0, 0, 1]);

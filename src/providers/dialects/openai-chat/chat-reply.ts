@@ -142,7 +142,7 @@ export function thinkTagsFor({ reasoningDetails, reasoningTag }: Quirks): ThinkT
   return reasoningDetails === true || reasoningTag !== undefined ? new ThinkTags(reasoningTag) : null;
 }
 
-/** Moves the reasoning at the beginning of a text to `reasoning_content`, in a message or in the next delta of one. */
+/** Moves the reasoning at the beginning of a text to `reasoning_content`, in a message or in its next delta. */
 export function separateReasoning(message: JsonObject, tags: ThinkTags): void {
   const { content } = message;
   if (typeof content !== 'string' || tags.isOver) return;

@@ -99,7 +99,7 @@ describe('toOpenAiChatRequest', () => {
     ]);
   });
 
-  it('leaves out what an answer sent back does not have, which upstreams refuse as null or as an empty list', () => {
+  it('leaves out fields of an answer that are null or an empty list, which upstreams refuse', () => {
     const answer = { role: 'assistant', content: 'Hi', refusal: null, function_call: null, audio: null, name: null };
     const request = chatRequest({
       messages: [

@@ -68,8 +68,8 @@ function isForwarded(field: string, request: ChatRequest, { quirks, features }: 
 }
 
 /**
- * Whether the upstream gets tools. If the upstream itself chooses among them, it gets none when the client wants no
- * call.
+ * Whether the upstream gets tools. An upstream without `tool_choice` decides about calls itself, so it gets no tools
+ * when the client wants no call.
  */
 function hasTools(
   { tools, tool_choice: choice }: Readonly<Record<string, unknown>>,
@@ -79,7 +79,7 @@ function hasTools(
   return Array.isArray(tools) && tools.length > 0;
 }
 
-/** Whether the field is sent. One in `rejectFields` is not: if it had an effect, the request was refused earlier. */
+/** Whether the field is sent. Fields in `rejectFields` are not: values with an effect have already been refused. */
 function accepts(field: string, { acceptFields, dropFields, rejectFields }: Quirks): boolean {
   if (rejectFields?.includes(field) === true || dropFields?.includes(field) === true) return false;
   return acceptFields?.includes(field) !== false;
@@ -170,7 +170,7 @@ function forcesCall(choice: unknown): boolean {
   return choice != null && choice !== 'auto' && choice !== 'none';
 }
 
-/** The switch for reasoning of DeepSeek and Moonshot. */
+/** The field of DeepSeek and Moonshot that disables reasoning. */
 function hasThinkingDisabled({ thinking }: ChatRequest): boolean {
   return isJsonObject(thinking) && thinking['type'] === 'disabled';
 }

@@ -112,7 +112,7 @@ describe('openChatChunks', () => {
     expect(trusted.stream.progress.finishReason).toBe('stop');
   });
 
-  it.each(OUTPUTS)('hands over a call that never gets a name at the end, as %s', async (output) => {
+  it.each(OUTPUTS)('emits a call that never gets a name at the end of the stream, as %s', async (output) => {
     const nameless = [
       { index: 0, id: 'a', function: { arguments: '{' } },
       { index: 0, function: { arguments: '}' } },
@@ -136,7 +136,7 @@ describe('openChatChunks', () => {
     expect(stream.progress.finishReason).toBe('stop');
   });
 
-  it.each(OUTPUTS)('ignores further choices than the first, as %s', async (output) => {
+  it.each(OUTPUTS)('ignores all choices but the first, as %s', async (output) => {
     const other = chunk({ content: 'no' }, { index: 1 });
     const both = { ...TEXT, choices: [choiceOf(other), choiceOf(TEXT)] };
     const otherFinish = chunk({}, { index: 1, finish_reason: 'length' });

@@ -1,8 +1,8 @@
 /**
  * Reasoning as MiniMax exchanges it: with `reasoning_split` it is separate from the text, otherwise it is in the text
  * in `<think>`. MiniMax expects it back unchanged (https://platform.minimax.io/docs/api-reference/text-chat-openai,
- * https://platform.minimax.io/docs/guides/text-m3-function-call). Streams send it in pieces, although an example there
- * reads all of it from each chunk (https://github.com/MiniMax-AI/MiniMax-M2/issues/95).
+ * https://platform.minimax.io/docs/guides/text-m3-function-call). Streams send it in pieces, although an example in
+ * that guide reads all of it from each chunk (https://github.com/MiniMax-AI/MiniMax-M2/issues/95).
  */
 import { isJsonObject, type JsonObject } from '../../kit/json';
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../kit/json';
 
-/** The one choice of a stream. Requests ask for one choice; the text of a second one would be mixed into the first. */
+/** The only choice of a stream that is read. Requests ask for one; the text of a second would mix with it. */
 export class SingleChoice {
   /** The index of the choice that came first. */
   private index: number | null = null;

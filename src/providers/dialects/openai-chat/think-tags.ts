@@ -1,8 +1,8 @@
 /**
- * Reasoning at the beginning of a text, which MiniMax M3 writes there although asked to keep it apart: as
- * `<think>…</think>` (https://github.com/decolua/9router/pull/2231), or as nothing but the closing tag when it does not
- * reason (https://github.com/tetsuo-ai/agenc-core/pull/2389). Bedrock puts each piece of GPT OSS's into an element of
- * its own (https://github.com/ren8k/aws-gpt-oss-samples). Tags within the answer belong to it.
+ * Splits reasoning from the beginning of a text. MiniMax M3 writes it there although asked to keep it separate: as
+ * `<think>…</think>` (https://github.com/decolua/9router/pull/2231), or as a lone closing tag when it does not reason
+ * (https://github.com/tetsuo-ai/agenc-core/pull/2389). Bedrock puts each piece of GPT OSS's reasoning into its own
+ * element (https://github.com/ren8k/aws-gpt-oss-samples). Tags within the answer are part of the answer.
  */
 import type { Quirks } from '../../contract/provider-call';
 

@@ -127,7 +127,7 @@ function read(document: string | object, count = 1, cut = whole): Promise<ImageR
   });
 }
 
-/** With a colour whose base64 contains a slash. */
+/** An image with a color whose base64 contains a slash. */
 const png = tinyPng(252);
 const base64 = png.toString('base64');
 const list = (...data: readonly object[]): object => ({
@@ -235,7 +235,7 @@ describe('ImageReply', () => {
     expect((await read(list(withheld, { b64_json: base64 }), 2)).images).toHaveLength(1);
   });
 
-  it('never blocks longer at a time than one of ten images takes', async () => {
+  it('never blocks the event loop for longer than one of ten images takes', async () => {
     const image = Buffer.concat([tinyPng(), Buffer.alloc(2_400_000, 1)]).toString('base64');
     const bytes = Buffer.from(JSON.stringify(list(...Array.from({ length: 10 }, () => ({ b64_json: image })))));
     // Each image is a tenth of the work; decoding all thirty megabytes at the end would be one step. The best round

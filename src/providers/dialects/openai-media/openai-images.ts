@@ -120,7 +120,7 @@ function responseFormat({ delivery }: ImageRequest, quirks: Quirks): string | nu
   return imageResponseFormat ?? 'b64_json';
 }
 
-/** Upstreams judge files by their names. */
+/** Upstreams derive the type of a file from its name. */
 function extensionOf(contentType: string): string {
   return contentType.replace('image/', '.');
 }

@@ -253,7 +253,7 @@ describe('any answer', () => {
     return [...[...written].map((piece) => textDelta(piece, place)), done(message([outputText(written)]), place)];
   };
 
-  it('means the same as a whole and as a stream, and comes back with all its reasoning that has a successor', async () => {
+  it('is equal as a whole and as a stream, and is sent back with all reasoning that another item follows', async () => {
     await fc.assert(
       fc.asyncProperty(answers, async (items) => {
         vault.states.clear();

@@ -65,7 +65,7 @@ export class OpenAiResponses implements ResponsesProvider {
 
   /**
    * If the upstream cannot read the stored reasoning, sends the request again without it. Only the account that made
-   * the reasoning can read it, and a provider may have keys of several accounts or get another one
+   * the reasoning can read it, and a provider may have keys of several accounts, or its key may change
    * (https://github.com/openai/codex/issues/13724). The refused call did no work.
    */
   private async send<Answer>(
@@ -89,7 +89,7 @@ export class OpenAiResponses implements ResponsesProvider {
   }
 }
 
-/** The upstream's field names with those of chat; the first match is replaced. */
+/** Patterns for the upstream's field paths, each with the path in a chat request; the first match applies. */
 const CHAT_FIELDS: readonly (readonly [RegExp, string])[] = [
   // The upstream's index counts items that the gateway has added or left out.
   [/^input\b.*/, 'messages'],

@@ -109,7 +109,7 @@ function inOrder(
   calls: ReadonlyMap<string, JsonObject>,
   steps: readonly Step[],
 ): JsonObject[] {
-  // Messages without a step come first: a message leads to calls.
+  // Messages without a step come first, because a message usually precedes the calls.
   const spare = Math.max(0, messages.length - steps.filter(({ type }) => type === 'message').length);
   const items = messages.slice(0, spare);
   const due = messages.slice(spare);

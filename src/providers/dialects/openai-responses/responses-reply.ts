@@ -246,7 +246,7 @@ function toVendorCost(cost: unknown): number | null {
   return typeof total === 'number' && total >= 0 ? shiftDecimal(total, 6) : null;
 }
 
-/** Codes of failed responses without a class of error (`ResponseError` of the `openai` package 7.55.0). */
+/** Codes of failed responses, which state no type of error (`ResponseError` of the `openai` package 7.55.0). */
 const POLICY_CODE = /^invalid_prompt$|_policy/;
 const IMAGE_CODE = /image/;
 

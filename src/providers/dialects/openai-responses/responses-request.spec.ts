@@ -311,6 +311,6 @@ it('drops and refuses the fields that the quirks of the deployment name', () => 
   expect(refusalOf({ service_tier: 'default' }, call)).toBe('service_tier');
 });
 
-it('accepts a limit of exactly the least that the format takes', () => {
+it('accepts an output limit equal to the minimum of the format', () => {
   expect(convert({ max_tokens: 16 })['max_output_tokens']).toBe(16);
 });

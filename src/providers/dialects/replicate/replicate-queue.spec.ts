@@ -34,7 +34,7 @@ afterEach(async () => {
 const call = providerCall({ upstreamModel: 'owner/name', mapping: MAPPING });
 const jobs = () => provider.video as Required<AsyncJobAdapter>;
 
-/** Answers with a prediction, whatever is asked. */
+/** Answers every request with a prediction. */
 function play(prediction: object, status = 201): void {
   server.answer = (response, request) => {
     const place = `${server.origin}/v1/predictions/p1`;

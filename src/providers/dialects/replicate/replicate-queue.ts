@@ -96,7 +96,7 @@ function failureOf(text: string) {
   return queueFailure('failed', 'provider_error', 'The provider failed to make the result.', { kind: code });
 }
 
-/** Seconds on the hardware, by which unofficial models are billed. */
+/** Seconds on the hardware, by which Replicate bills unofficial models. */
 function predictSecondsOf(metrics: unknown): number | null {
   const seconds = isJsonObject(metrics) ? metrics['predict_time'] : null;
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds : null;

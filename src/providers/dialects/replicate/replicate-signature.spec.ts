@@ -7,7 +7,7 @@ const BODY = Buffer.from('{"id":"p-1","status":"succeeded"}');
 const [first, second] = [makeWebhookSecret(), makeWebhookSecret()];
 
 let nowMs: number;
-/** What the endpoint of the secret returns. */
+/** The reply of the endpoint for the secret. */
 let reply: unknown;
 let fetched: string[];
 let signatures: ReplicateSignatures;
