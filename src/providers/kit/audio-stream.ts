@@ -77,7 +77,7 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
   onEnd(): void {
     if (this.samples !== null) this.pass(toBytes(this.samples.end()));
     if (this.relay.phase === 'stream') this.relay.end();
-    else this.relay.fail(noSpeech('no sound'));
+    else this.relay.fail(noSpeech('no audio'));
   }
 
   onFailure(error: ProviderError): void {
@@ -124,26 +124,26 @@ const LAYER_BITS = 0x06;
 
 /**
  * Whether the first bytes of the audio contradict the requested format. Some hosts always send the only format they
- * have, and a player that trusts the content type cannot play it. Unknown bytes are accepted.
+ * have, which a player that trusts the content type cannot play. Unknown bytes are accepted.
  */
-export function contradictsFormat(format: SpeechFormat, sound: Buffer): boolean {
+export function contradictsFormat(format: SpeechFormat, audio: Buffer): boolean {
   // An ID3 tag may precede frames of either format.
-  if (sound.toString('latin1', 0, 3) === 'ID3') return format !== 'mp3' && format !== 'aac';
-  const found = nameFormat(sound) ?? (format === 'pcm' ? null : nameFrames(sound));
+  if (audio.toString('latin1', 0, 3) === 'ID3') return format !== 'mp3' && format !== 'aac';
+  const found = formatBySignature(audio) ?? (format === 'pcm' ? null : formatByFrame(audio));
   return found !== null && found !== format;
 }
 
 /** Detects the format by a signature that raw samples are very unlikely to contain. */
-function nameFormat(sound: Buffer): SpeechFormat | null {
-  const head = sound.toString('latin1', 0, 12);
+function formatBySignature(audio: Buffer): SpeechFormat | null {
+  const head = audio.toString('latin1', 0, 12);
   if (head.startsWith('RIFF') && head.endsWith('WAVE')) return 'wav';
   if (head.startsWith('OggS')) return 'opus';
   return head.startsWith('fLaC') ? 'flac' : null;
 }
 
 /** Detects the format by the first frame: MP3 and AAC share the sync word, but only MP3 has a layer. */
-function nameFrames(sound: Buffer): SpeechFormat | null {
-  const [first, second] = sound;
+function formatByFrame(audio: Buffer): SpeechFormat | null {
+  const [first, second] = audio;
   if (first !== 0xff || second === undefined || (second & MPEG_SYNC) !== MPEG_SYNC) return null;
   return (second & LAYER_BITS) === 0 ? 'aac' : 'mp3';
 }

@@ -173,7 +173,7 @@ describe('speech of a vendor with PCM only', () => {
     });
   });
 
-  it('is not encoded any more once the receiver has disconnected', async () => {
+  it('is no longer encoded once the receiver has disconnected', async () => {
     const stop = new AbortController();
     const call = providerCall({ signal: stop.signal });
     const stream = await new EncodedSpeech(new PcmVendor([TONE]), ['opus']).speak(
@@ -185,7 +185,7 @@ describe('speech of a vendor with PCM only', () => {
     expect(writes).toBeLessThan(5);
   });
 
-  it('is passed on as it is in the formats that the vendor has', async () => {
+  it('is passed on unchanged in the formats that the vendor has', async () => {
     const vendor = new PcmVendor(inPieces(4_096));
     const stream = await new EncodedSpeech(vendor, ['opus']).speak(speechRequest({ format: 'wav' }), providerCall());
     const sink = new CollectingSink();

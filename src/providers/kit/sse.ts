@@ -24,7 +24,7 @@ export class SseDecoder {
   private readonly data = new GatheredBytes();
   private lastByteWasCarriageReturn = false;
   private isFirstLine = true;
-  private sawLife = false;
+  private sawActivity = false;
 
   /** @param maxEventBytes above the default only for formats that repeat the whole answer in one event */
   constructor(
@@ -38,14 +38,14 @@ export class SseDecoder {
    */
   push(chunk: Buffer): boolean {
     const bytes = this.lastByteWasCarriageReturn || chunk.includes(CARRIAGE_RETURN) ? this.toLineFeeds(chunk) : chunk;
-    this.sawLife = false;
+    this.sawActivity = false;
     let start = 0;
     for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
       this.line(this.partial.isEmpty ? bytes.subarray(start, end) : this.complete(bytes.subarray(start, end)));
       start = end + 1;
     }
     this.keep(start === 0 ? bytes : bytes.subarray(start));
-    return this.sawLife;
+    return this.sawActivity;
   }
 
   /** Ends the stream. Some upstreams omit the blank line, or even the line ending, after the last event. */
@@ -62,7 +62,7 @@ export class SseDecoder {
       return;
     }
     if (line[0] === COLON) {
-      this.sawLife = true;
+      this.sawActivity = true;
       return;
     }
     const nameLength = DATA.length;
@@ -82,7 +82,7 @@ export class SseDecoder {
   }
 
   private dispatch(): void {
-    this.sawLife = true;
+    this.sawActivity = true;
     this.onEvent(this.data.take());
   }
 
