@@ -89,7 +89,7 @@ export interface ExpectedEmbeddings {
 
 /** More than the longest known vectors need as numbers with all their digits. */
 const MAX_BYTES_PER_VECTOR = 256 * 1024;
-const MAX_BYTES_BESIDE = 64 * 1024;
+const MAX_OTHER_BYTES = 64 * 1024;
 
 /**
  * Reads a list of embeddings as it arrives, and validates it against the request: one vector per input, each with a
@@ -112,7 +112,7 @@ export class EmbeddingReply implements ReplyReceiver {
 
   onData(chunk: Buffer): void {
     this.bytes += chunk.length;
-    if (this.bytes > this.expected.count * MAX_BYTES_PER_VECTOR + MAX_BYTES_BESIDE) {
+    if (this.bytes > this.expected.count * MAX_BYTES_PER_VECTOR + MAX_OTHER_BYTES) {
       throw notEmbeddings('a response that is too long for the inputs');
     }
     this.splitter.push(chunk);

@@ -174,7 +174,7 @@ describe('a message stream before the first block', () => {
     expect([error.code, error.options.phase, error.options.fallback]).toEqual([code, 'first_token', true]);
   });
 
-  it('enforces the first-token limit in spite of pings', async () => {
+  it('enforces the first-token limit despite pings', async () => {
     const deadlines = { connectMs: 60_000, firstTokenMs: 30, idleMs: 60_000, totalMs: 60_000 };
     const { upstream, opened } = startMessage(providerCall({ deadlines }));
     upstream.begin().data(events(START, PING));

@@ -28,7 +28,7 @@ const SCHEMA_LISTS: ReadonlyMap<string, string> = new Map([
 /** Keywords that tell the model nothing. */
 const DROPPED: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'additionalProperties']);
 /** The keywords that a schema with `$ref` keeps. */
-const BESIDE_REFERENCE: ReadonlySet<string> = new Set(['$ref', '$defs', 'definitions']);
+const REFERENCE_SIBLINGS: ReadonlySet<string> = new Set(['$ref', '$defs', 'definitions']);
 const MAX_DEPTH = 64;
 
 /**
@@ -42,7 +42,7 @@ export function toSupportedSchema(schema: JsonObject, path: string, depth = 0): 
   const inWords: string[] = [];
   const isReference = schema['$ref'] !== undefined;
   for (const [keyword, value] of Object.entries(schema)) {
-    if (isReference && !BESIDE_REFERENCE.has(keyword)) continue;
+    if (isReference && !REFERENCE_SIBLINGS.has(keyword)) continue;
     const at = `${path}.${keyword}`;
     const list = SCHEMA_LISTS.get(keyword);
     if (KEPT.has(keyword)) supported[keyword] = value;

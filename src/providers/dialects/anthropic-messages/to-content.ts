@@ -13,7 +13,7 @@ interface Part {
   readonly path: string;
 }
 
-/** The `cache_control` of a message, part or tool: this vendor's clients send it beside the standard fields. */
+/** The `cache_control` of a message, part or tool: this vendor's clients send it alongside the standard fields. */
 export function cacheControlOf(value: JsonObject): { cache_control?: CacheControl } {
   const { cache_control: control } = value;
   return isJsonObject(control) && control['type'] === 'ephemeral'
@@ -100,7 +100,7 @@ function toDocumentBlock(part: JsonObject, path: string): DocumentBlock {
   };
 }
 
-/** Reads `citations: { enabled }` beside `file`, this vendor's notation; the standard format has none. */
+/** Reads this vendor's `citations: { enabled }` next to `file`; the standard format has no such field. */
 function asksForCitations(citations: unknown, path: string): boolean {
   if (citations == null) return false;
   const { enabled } = isJsonObject(citations) ? citations : {};

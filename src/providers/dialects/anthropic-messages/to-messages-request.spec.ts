@@ -251,7 +251,7 @@ describe('toMessagesRequest', () => {
   describe('sampling parameters', () => {
     const asked = { temperature: 0.5, top_p: 0.9, top_k: 5 };
 
-    it('are left out for models without sampling, and beside reasoning', () => {
+    it('are left out for models without sampling, and while the model reasons', () => {
       const features: ModelFeatures = { thinking: 'optional' };
       for (const body of [
         translate(asked, { sampling: false }),

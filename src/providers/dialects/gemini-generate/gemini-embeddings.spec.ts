@@ -54,7 +54,7 @@ describe('GeminiEmbeddings', () => {
     ]);
   });
 
-  it('gives shortened vectors the length 1 that clients of the format expect, and leaves others as they are', async () => {
+  it('normalizes shortened vectors to length 1, as clients of the format expect, and leaves others unchanged', async () => {
     answer([
       [3, 4],
       [0.6, 0.8004],

@@ -26,7 +26,7 @@ import { toUsage } from './usage';
 const BATCH: EmbeddingBatch = { inputs: 100 };
 /** More than the longest vectors take with all their digits. */
 const MAX_BYTES_PER_VECTOR = 256 * 1024;
-const MAX_BYTES_BESIDE = 64 * 1024;
+const MAX_OTHER_BYTES = 64 * 1024;
 /** Vectors whose length differs from 1 by less than this stay unchanged. */
 const UNIT_TOLERANCE = 0.001;
 
@@ -89,7 +89,7 @@ class EmbeddingsReply implements ReplyReceiver {
 
   onData(chunk: Buffer): void {
     this.bytes += chunk.length;
-    if (this.bytes > this.expected.count * MAX_BYTES_PER_VECTOR + MAX_BYTES_BESIDE) throw notEmbeddings();
+    if (this.bytes > this.expected.count * MAX_BYTES_PER_VECTOR + MAX_OTHER_BYTES) throw notEmbeddings();
     this.splitter.push(chunk);
   }
 

@@ -79,7 +79,7 @@ describe('GeminiSpeech', () => {
 });
 
 describe('toSpeech', () => {
-  it('sends instructions beside the text, which the model reads word for word', () => {
+  it('sends instructions in speechMetadata, since the model reads the text word for word', () => {
     const { contents } = toSpeech(speechRequest({ instructions: 'Whisper.' }));
     expect(contents).toEqual([
       { role: 'user', parts: [{ text: 'Hello there.', speechMetadata: { style: 'Whisper.' } }] },

@@ -34,7 +34,7 @@ export class GeminiSpeech implements SpeechProvider {
 }
 
 /**
- * From 3.8 on, models read the text word for word and take instructions beside it only
+ * From version 3.8 on, models read the text word for word and take instructions in a separate field only
  * (https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/text-to-speech/migration-guide). Pure.
  * @throws ProviderError `validation_failed` with `param`
  */

@@ -2,7 +2,7 @@ import { transcriptionRequest } from '../../../../test/conformance/media-request
 import { toTranscriptionBody } from './gemini-transcription';
 
 describe('a transcription by Gemini', () => {
-  it('sends the recording as it is, with the language and the prompt as hints', () => {
+  it('sends the recording unchanged, with the language and the prompt as hints', () => {
     const request = transcriptionRequest({ language: 'de', prompt: 'Anna Meyer', temperature: 0.2 });
     expect(toTranscriptionBody(request)).toEqual({
       systemInstruction: { parts: [{ text: expect.stringMatching(/The language is de\.\n.*Anna Meyer$/s) as string }] },

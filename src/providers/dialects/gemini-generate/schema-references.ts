@@ -4,15 +4,15 @@ import { isJsonObject, type JsonObject, valueAtPointer } from '../../kit/json';
 const DEFINITION = /^#\/\$defs\/[^/]+$/;
 /** A JSON pointer whose percent-encoding is ASCII only. */
 const POINTER = /^#\/(?:[^%]|%[0-7][\da-f])*$/i;
-/** Keywords that may stand beside a reference. */
-const BESIDE_REFERENCE: ReadonlySet<string> = new Set(['description', 'default']);
+/** Keywords that the upstream accepts next to a reference. */
+const REFERENCE_SIBLINGS: ReadonlySet<string> = new Set(['description', 'default']);
 /** How many values and characters copies may add to the schemas of a request. */
 const MAX_COPIED = 50_000;
 /** Deeper schemas are sent unchanged. */
 const MAX_DEPTH = 256;
 
 /**
- * Rewrites references in schemas to the form that the upstream accepts: only definitions under `$defs`, and beside a
+ * Rewrites references in schemas to the form that the upstream accepts: only definitions under `$defs`, and next to a
  * reference only a description and a default (https://ai.google.dev/api/generate-content#GenerationConfig,
  * https://github.com/anomalyco/opencode/issues/12295). Schema generators also write `definitions`, pointers into
  * properties, and titles: such references are replaced by a copy of their target, unless they are recursive. One
@@ -39,13 +39,13 @@ export class SchemaReferences {
     this.count(typeof value === 'string' ? value.length : 1, within);
     if (Array.isArray(value)) return value.map((each: unknown) => this.write(each, within, depth + 1));
     if (!isJsonObject(value)) return value;
-    const { $ref: reference, ...beside } = value;
-    if (typeof reference !== 'string' || isKnown(reference, beside)) return this.members(value, within, depth);
+    const { $ref: reference, ...siblings } = value;
+    if (typeof reference !== 'string' || isKnown(reference, siblings)) return this.members(value, within, depth);
     this.count(reference.length, within);
     const target = within.includes(reference) ? undefined : this.find(reference);
     if (!isJsonObject(target)) return this.unchanged(value, within);
     const copy = this.write(target, [...within, reference], depth + 1);
-    return { ...(isJsonObject(copy) ? copy : {}), ...this.members(beside, within, depth) };
+    return { ...(isJsonObject(copy) ? copy : {}), ...this.members(siblings, within, depth) };
   }
 
   private members(value: JsonObject, within: readonly string[], depth: number): JsonObject {
@@ -80,10 +80,10 @@ function hasReference(value: unknown, depth: number): boolean {
   return Object.values(value).some((member) => hasReference(member, depth + 1));
 }
 
-function isKnown(reference: string, beside: JsonObject): boolean {
-  return DEFINITION.test(reference) && Object.keys(beside).every(isAllowed);
+function isKnown(reference: string, siblings: JsonObject): boolean {
+  return DEFINITION.test(reference) && Object.keys(siblings).every(isAllowed);
 }
 
 function isAllowed(key: string): boolean {
-  return key.startsWith('$') || BESIDE_REFERENCE.has(key);
+  return key.startsWith('$') || REFERENCE_SIBLINGS.has(key);
 }

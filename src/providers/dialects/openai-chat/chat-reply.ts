@@ -66,7 +66,7 @@ export function usageOf({ usage, x_groq: groq, choices }: JsonObject): unknown {
   return isJsonObject(choice) ? choice['usage'] : undefined;
 }
 
-/** Sources that an upstream lists beside the choices, as pages or bare URLs; `null` if there are none. */
+/** Sources that an upstream lists next to the choices, as pages or bare URLs; `null` if there are none. */
 export function toAnnotations({ search_results: pages, citations }: JsonObject): readonly JsonObject[] | null {
   const sources = Array.isArray(pages) && pages.length > 0 ? pages : citations;
   if (!Array.isArray(sources)) return null;

@@ -16,7 +16,7 @@ export function toLogprobsCount({ logprobs, top_logprobs: alternatives }: ChatRe
 
 /**
  * The `logprobs` of a choice in the current format.
- * @param text of the message or delta, whose only token a bare number belongs to
+ * @param text of the message or delta; a bare number is the log probability of its only token
  */
 export function fromLogprobLists(logprobs: unknown, text: unknown): unknown {
   if (typeof logprobs === 'number') {

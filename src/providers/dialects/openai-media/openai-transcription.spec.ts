@@ -73,7 +73,7 @@ describe('fromTranscriptReply', () => {
     expect(vector).toMatchObject({ inputText: 4, inputAudio: 10, outputText: 6, seconds: 0 });
   });
 
-  it('reads the verbose format of Whisper as it is', () => {
+  it('returns the verbose format of Whisper unchanged', () => {
     const segment = {
       id: 3,
       seek: 5,

@@ -59,7 +59,7 @@ describe('the request', () => {
     response_format: { type: 'json_schema', json_schema: { name: 'coat', schema: { type: 'object' }, strict: true } },
   });
 
-  it('has the conversation as it is, stores nothing and asks for encrypted reasoning, not for summaries', () => {
+  it('has the conversation unchanged, stores nothing and asks for encrypted reasoning, not for summaries', () => {
     const expected: ResponseCreateParams = {
       model: 'upstream-model',
       input: INPUT,

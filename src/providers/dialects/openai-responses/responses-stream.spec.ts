@@ -203,7 +203,7 @@ describe('citations of web pages', () => {
     completed(),
   ];
 
-  it('are annotations with offsets in the whole text, and leave text, usage and finish as they are', async () => {
+  it('are annotations with offsets in the whole text, and leave text, usage and finish unchanged', async () => {
     const { events, progress } = await play([stream(...CITED)]);
     expect(events.slice(1)).toEqual([
       { type: 'text', text: 'Grö' },
