@@ -134,7 +134,7 @@ export interface Quirks {
   readonly quotaIsRateLimit?: boolean;
   /** The upstream's 400 is a sentence without a code, and always about the request (Cohere). */
   readonly plainRefusals?: boolean;
-  /** The upstream lists its sources beside the choices, as Sonar does; they become annotations of the message. */
+  /** The upstream lists its sources next to the choices, as Sonar does; they become annotations of the message. */
   readonly citations?: boolean;
 }
 

@@ -294,7 +294,7 @@ describe('a video request', () => {
   });
 });
 
-describe('what a vendor reports about a finished video', () => {
+describe('the usage or cost that a vendor reports for a finished video', () => {
   it.each([
     ['xai', { seconds: 6, vendorCostMicro: 420_000 }],
     ['runway', { units: 60 }],

@@ -127,7 +127,7 @@ describe('the answers of vendors', () => {
     expect(body.choices).toMatchObject([{ finish_reason: expected }]);
   });
 
-  it('of Mistral keep reasoning and text apart', async () => {
+  it('of Mistral keep reasoning and text separate', async () => {
     const content = [
       { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },
       { type: 'text', text: 'Hi' },

@@ -1,5 +1,5 @@
 /**
- * Transcription by Mistral's Voxtral models: OpenAI's endpoint with a form and a reply of its own
+ * Transcription by Mistral's Voxtral models: OpenAI's endpoint with Mistral's own form and reply
  * (https://docs.mistral.ai/api/endpoint/audio/transcriptions).
  */
 import type { ProviderCall } from '../../contract/provider-call';
