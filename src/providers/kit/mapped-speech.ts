@@ -24,7 +24,7 @@ export class MappedSpeech implements SpeechProvider {
     const mapping = requireMapping(call);
     const { document } = await makeInCall(this.queue, toSpeechInput(request, mapping), call);
     const [url] = urlsAt(document, mapping.output.audio);
-    if (url === undefined) throw unusable('no sound');
+    if (url === undefined) throw unusable('no audio');
     return RecordedSpeech.open(url, request.format, call);
   }
 }
@@ -48,7 +48,7 @@ class RecordedSpeech implements SpeechStream {
       file = await openFile(url);
       const rest = file[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
       const { value: first, done } = await rest.next();
-      if (done === true) throw unusable('no sound');
+      if (done === true) throw unusable('no audio');
       if (contradictsFormat(format, first)) throw unusable('audio in a format other than the one requested');
       return new RecordedSpeech(first, rest, file, signal);
     } catch (error) {

@@ -110,7 +110,7 @@ export class SpeechEvents implements SpeechStream, SpeechOutput, ReplyReceiver {
       const message = 'The provider ended the stream before the speech was complete.';
       throw new ProviderError('provider_disconnect', message, { phase, fallback: phase !== 'stream' });
     }
-    if (phase !== 'stream') throw this.failure('no sound');
+    if (phase !== 'stream') throw this.failure('no audio');
     this.relay.end();
   }
 }
