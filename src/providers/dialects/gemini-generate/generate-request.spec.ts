@@ -266,6 +266,11 @@ describe('toGenerateRequest', () => {
     ['a list', '[1]', { output: '[1]' }],
     ['an object', '{"a":1}', { a: 1 }],
     ['an object that looks like a schema', '{"$ref":"#/a"}', { output: '{"$ref":"#/a"}' }],
+    [
+      'an object with a number too long for a double',
+      '{"id":1234567890123456789}',
+      { output: '{"id":1234567890123456789}' },
+    ],
     ['nothing', '', { output: '' }],
   ])('writes a tool result that is %s as an object', (_name, content, response) => {
     const history = messages(

@@ -34,6 +34,9 @@ const NO_SIGNATURE = 'skip_thought_signature_validator';
  */
 const SCHEMA_REFERENCE = /"\$(?:ref|defs)"/;
 
+/** The numbers of a response are doubles at the upstream (`google.protobuf.Struct`), which keep 15 digits. */
+const LONG_NUMBER = /\d{16}|\d\.\d{15}/;
+
 /**
  * The conversation in the upstream's format. The position of system messages is lost, since the format has one
  * instruction for the whole conversation.
@@ -174,9 +177,12 @@ function readCall(call: unknown, path: string): { id: string; name: string; args
   return { id, name: called['name'], args };
 }
 
-/** A response is always an object; other text goes into the field that the documentation suggests. */
+/**
+ * A response is always an object. Other text, and objects that would not arrive unchanged, go into the field that the
+ * documentation suggests.
+ */
 function toResponse(text: string): JsonObject {
-  const object = SCHEMA_REFERENCE.test(text) ? null : parseJsonObject(text);
+  const object = SCHEMA_REFERENCE.test(text) || LONG_NUMBER.test(text) ? null : parseJsonObject(text);
   return object ?? { output: text };
 }
 
