@@ -58,6 +58,22 @@ describe('UpstreamHttp', () => {
     ]);
   });
 
+  it('continues the trace with every method, and records the server', async () => {
+    upstream.answer = (response) => response.end('{}');
+    const servers: string[] = [];
+    const trace = {
+      traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+      noteServer: ({ origin }: URL) => servers.push(origin),
+      noteModel: () => undefined,
+    };
+    const call = providerCall({ trace });
+    await post(call);
+    await http.get('/v1/x', call);
+    await http.delete('/v1/x', call);
+    expect(upstream.received.map(({ headers }) => headers['traceparent'])).toEqual(Array(3).fill(trace.traceparent));
+    expect(servers).toEqual(Array(3).fill(upstream.origin));
+  });
+
   it('accepts the addresses of the upstream only, since requests carry the credential', () => {
     expect(http.endpointAt(`${upstream.origin}/r/1?x=2`)).toBe('/r/1?x=2');
     for (const other of ['https://evil.example/r/1', `${upstream.origin}.evil.example/`, '/r/1', '']) {

@@ -127,7 +127,8 @@ export class UpstreamHttp {
       const receiver = new WholeReply((body) => resolve({ ...exchange.head, body }), reject);
       const exchange = new UpstreamExchange(call, 'json', receiver, this.clock);
       if (call.signal.aborted) return;
-      const { headers, body } = this.payload(added.body ?? null, 'json');
+      call.trace?.noteServer(this.options.baseUrl);
+      const { headers, body } = this.payload(added.body ?? null, 'json', call.trace?.traceparent);
       const all = [...headers, ...Object.entries(added.headers ?? {}).flat()];
       this.pool.dispatch({ path, method, headers: all, body }, exchange);
     });
