@@ -79,7 +79,8 @@ const UNKNOWN_MODEL =
  * that has ended (https://github.com/definableai/definable.ai/issues/73), videos for a team whose data it does not keep
  * (https://github.com/phuryn/grok-build-vscode/issues/100) or in 1080p (https://github.com/lidge-jun/progrok).
  */
-const NOT_OFFERED_MESSAGE = /^model not found\b|^zero data retention teams must\b|\bnot available for your team\b/i;
+const NOT_OFFERED_MESSAGE =
+  /^(model not found|zero data retention teams must|\d+p video resolution is not available for your team)\b/i;
 /** Groq's 400 for a fault in its model's output: https://github.com/build-with-groq/g1/pull/23 */
 const MODEL_FAULT = /tool_use_failed|json_validate_failed/i;
 /** Fields that only the gateway writes: errors about them do not concern the client. */

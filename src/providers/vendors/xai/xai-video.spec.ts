@@ -41,6 +41,8 @@ describe('XaiVideo', () => {
     [true, 'Model not found: grok-imagine-video'],
     [true, '1080p video resolution is not available for your team.'],
     [false, 'Invalid value for duration.'],
+    [false, 'Invalid value "is not available for your team" for aspect_ratio.'],
+    [false, 'The prompt "1080p video resolution is not available for your team." is invalid.'],
   ])('leaves a video to another provider (%s): %s', async (fallback, error) => {
     upstream.answer = json({ code: 'invalid-argument', error }, 400);
     const submission = (provider.video as AsyncJobAdapter).submit(videoSpec({}), 'token', providerCall());
