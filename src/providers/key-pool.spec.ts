@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { chatRequest, providerCall, providerErrorOf } from '../../test/conformance/provider-call';
-import type { AsyncJobAdapter, JobHandle, JobSpec } from './contract/media-job';
+import type { AsyncJobAdapter, JobHandle, JobSpec, SignedReport } from './contract/media-job';
 import type { Provider } from './contract/provider';
 import { ProviderError, type ProviderErrorOptions } from './contract/provider-error';
 import { KeyCoolDowns } from './key-cool-downs';
@@ -49,9 +49,9 @@ function stage(weights: readonly number[]) {
       },
       cancel: async () => use(id),
       openOutput: async () => use(id),
-      verifyReport: async () => {
+      verifyReport: async ({ headers }: SignedReport) => {
         use(id);
-        return true;
+        return headers['signed-with'] === id;
       },
     };
     const provider = { capabilities: {}, quirks: {}, chat, responses, video } as unknown as Provider;
@@ -65,6 +65,12 @@ function stage(weights: readonly number[]) {
 }
 
 const complete = async (pool: KeyPool): Promise<unknown> => pool.chat?.complete(chatRequest(), providerCall());
+
+const verify = async (pool: KeyPool, keyId: string, signedWith: string): Promise<boolean | undefined> => {
+  const { deadlines, signal } = providerCall();
+  const call = { deadlines, signal, keyId, fetchPublic: () => Promise.reject(new Error('not needed')) };
+  return pool.video?.verifyReport?.({ headers: { 'signed-with': signedWith }, body: Buffer.alloc(0) }, call);
+};
 
 describe('KeyPool', () => {
   let log: jest.SpyInstance[];
@@ -190,10 +196,9 @@ describe('KeyPool', () => {
 
   it('verifies a report with the key that submitted its job', async () => {
     const { pool, calls } = stage([1, 1, 1]);
-    const { deadlines, signal } = providerCall();
-    const call = { deadlines, signal, keyId: 'key-2', fetchPublic: () => Promise.reject(new Error('not needed')) };
-    expect(await pool.video?.verifyReport?.({ headers: {}, body: Buffer.alloc(0) }, call)).toBe(true);
-    expect(calls).toEqual(['key-2']);
+    expect(await verify(pool, 'key-2', 'key-2')).toBe(true);
+    expect(await verify(pool, 'key-2', 'key-0')).toBe(false);
+    expect(calls).toEqual(['key-2', 'key-2']);
   });
 
   describe('a job whose key was removed', () => {
@@ -223,6 +228,22 @@ describe('KeyPool', () => {
       expect(log.flatMap(({ mock }) => mock.calls)).toEqual([
         [expect.objectContaining({ event: 'provider_job_key_removed', provider: 'pool', key: 'removed' })],
       ]);
+    });
+
+    it('has reports that any key verifies, since that key may belong to the same account', async () => {
+      const { pool, failures } = stage([1, 1, 1]);
+      failures.set('key-0', refused(401));
+      expect(await verify(pool, 'removed', 'key-1')).toBe(true);
+    });
+
+    it('has reports that are refused when no key verifies them', async () => {
+      expect(await verify(stage([1, 1]).pool, 'removed', 'another')).toBe(false);
+    });
+
+    it('has reports that cannot be refused while one key could not verify them', async () => {
+      const { pool, failures } = stage([1, 1]);
+      failures.set('key-0', answer(500));
+      await expect(verify(pool, 'removed', 'another')).rejects.toBe(failures.get('key-0'));
     });
 
     it('returns every other error of the first key unchanged', async () => {

@@ -166,7 +166,7 @@ export class KeyPool implements Provider {
       // A vendor signs with a secret of each account.
       ...(first.verifyReport !== undefined && {
         verifyReport: (report, call) =>
-          adapterOf<Required<JobAdapter>>(this.keyOf(call.keyId)).verifyReport(report, call),
+          this.isVerified(call.keyId, (key) => adapterOf<Required<JobAdapter>>(key).verifyReport(report, call)),
       }),
     };
     if (first.mode === 'sync') {
@@ -262,6 +262,23 @@ export class KeyPool implements Provider {
       phase: 'job',
       fallback: false,
     });
+  }
+
+  /**
+   * Verifies with the key that submitted the job; if that key was removed, with all others, as `callAbout` does.
+   * @throws Error of a key that could not verify, unless another one did
+   */
+  private async isVerified(
+    submitterId: string | undefined,
+    verify: (key: PooledKey) => Promise<boolean>,
+  ): Promise<boolean> {
+    const submitter = this.findKey(submitterId);
+    if (submitter !== undefined) return verify(submitter);
+    const verdicts = await Promise.allSettled(this.keys.map(verify));
+    if (verdicts.some((verdict) => verdict.status === 'fulfilled' && verdict.value)) return true;
+    const failed = verdicts.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    if (failed !== undefined) throw failed.reason;
+    return false;
   }
 
   private coolDown(key: PooledKey, { options }: ProviderError): void {
