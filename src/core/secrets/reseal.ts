@@ -50,6 +50,12 @@ export async function resealTable(table: SealedTable, box: SecretBox): Promise<R
   return { resealed, current, unreadable };
 }
 
+/** Whether the first row can be opened; also true for an empty table. */
+export async function canOpenFirst(table: SealedTable, box: SecretBox): Promise<boolean> {
+  const [row] = await table.next('', 1);
+  return row === undefined || open(box, row, table.purposeOf(row.id)) !== null;
+}
+
 function open(box: SecretBox, { sealed }: SealedRow, purpose: string): string | null {
   try {
     return box.unseal(sealed, purpose);
