@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
+import type { EntityManager } from 'typeorm';
 import { replacePepper } from '../../auth/api-keys/pepper-check';
-import { renewDeploymentId } from '../../core/redis/deployment-identity';
+import { type AuditRecord, recordAudit } from '../../core/database/audit-log';
+import { readDeploymentId, renewDeploymentId } from '../../core/redis/deployment-identity';
 import { resolveApiKeyPepper } from '../../core/secrets/service-secrets';
-import { withContext } from '../cli-context';
+import { COMMAND_LINE } from '../../core/types/actor';
+import { type CliContext, withContext } from '../cli-context';
 import { run, type CommandResult } from '../command-result';
 
 /** @param group the commands of deployments */
@@ -18,11 +21,30 @@ export function addDeploymentCommands(group: Command): void {
 }
 
 async function renew(): Promise<CommandResult> {
-  const id = await withContext(({ dataSource }) => renewDeploymentId(dataSource));
+  const id = await withTransaction(async (manager) => {
+    const before = await readDeploymentId(manager);
+    const after = await renewDeploymentId(manager);
+    const change = { before: { id: before }, after: { id: after } };
+    await recordAudit(manager, { ...entryOf(after), action: 'identity.renewed', ...change });
+    return after;
+  });
   return { text: `The deployment is now ${id}. Restart its gateways and workers.`, json: { id } };
 }
 
 async function acceptPepper(): Promise<CommandResult> {
-  await withContext(({ dataSource, config }) => replacePepper(dataSource, resolveApiKeyPepper(config)));
+  await withTransaction(async (manager, config) => {
+    await replacePepper(manager, resolveApiKeyPepper(config));
+    await recordAudit(manager, { ...entryOf(await readDeploymentId(manager)), action: 'pepper.accepted' });
+  });
   return { text: 'API_KEY_PEPPER is accepted. Keys that were created with another one are refused.', json: {} };
+}
+
+function withTransaction<Result>(
+  work: (manager: EntityManager, config: CliContext['config']) => Promise<Result>,
+): Promise<Result> {
+  return withContext(({ dataSource, config }) => dataSource.transaction((manager) => work(manager, config)));
+}
+
+function entryOf(deploymentId: string): Omit<AuditRecord, 'action'> {
+  return { organizationId: null, actor: COMMAND_LINE, target: { type: 'gateway', id: deploymentId } };
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DataSource } from 'typeorm';
+import { readDeploymentId } from '../../../src/core/redis/deployment-identity';
 import { importCatalog } from '../../../src/models/catalog-import';
 import { CatalogRepository } from '../../../src/models/catalog.repository';
 import { catalogEntrySchema } from '../../../src/models/catalog.schema';
@@ -179,5 +180,19 @@ describe('the commands of operators', () => {
     expect(await actions()).toEqual(
       expect.arrayContaining(['credential.set', 'secrets.resealed', 'balance.adjusted', 'balance.credited']),
     );
+  });
+
+  it('renew the deployment and accept another pepper, with entries in the audit log', async () => {
+    const before = await readDeploymentId(dataSource);
+    const { id } = await cli.json<{ id: string }>('deployment', 'renew');
+    await cli.json('deployment', 'accept-pepper');
+    expect(
+      await dataSource.query(
+        `SELECT action, target_type, target_id, before, after FROM audit_entry WHERE target_type = 'gateway' ORDER BY id`,
+      ),
+    ).toEqual([
+      { action: 'identity.renewed', target_type: 'gateway', target_id: id, before: { id: before }, after: { id } },
+      { action: 'pepper.accepted', target_type: 'gateway', target_id: id, before: null, after: null },
+    ]);
   });
 });

@@ -11,6 +11,8 @@ export const PLATFORM_ACTIONS = [
   'provider_instance.set',
   'provider_instance.deleted',
   'secrets.resealed',
+  'pepper.accepted',
+  'identity.renewed',
   'user.created',
   'user.disabled',
   'user.enabled',
