@@ -300,6 +300,19 @@ it.each<[string, Partial<ChatRequest>]>([
   expect(refusalOf(request)).toBe(param);
 });
 
+it.each([{ prewarm: true }, { comparison_response_id: 'resp_1' }, { ttl: '12h', later: 1 }])(
+  'refuses what chat completions do not take of the cache options %j',
+  (options) => {
+    const name = Object.keys(options).at(-1);
+    expect(refusalOf({ prompt_cache_options: options })).toBe(`prompt_cache_options.${name}`);
+  },
+);
+
+it('sends the cache options of chat completions', () => {
+  const options = { mode: 'explicit', ttl: '12h', prewarm: false, comparison_response_id: null };
+  expect(convert({ prompt_cache_options: options })['prompt_cache_options']).toEqual(options);
+});
+
 it('refuses penalties only for models that sample, where they would have an effect', () => {
   expect(refusalOf({ presence_penalty: 1 }, providerCall())).toBe('presence_penalty');
   expect(refusalOf({ presence_penalty: 1 })).toBe('not refused');

@@ -42,6 +42,12 @@ const HANDLED_FIELDS: ReadonlySet<string> = new Set([
   'routing',
 ]);
 
+/**
+ * What chat completions take of `prompt_cache_options`. This format has more: `prewarm` asks for no answer, and
+ * `comparison_response_id` refers to a response in the operator's account.
+ */
+const CACHE_OPTIONS: ReadonlySet<string> = new Set(['mode', 'ttl']);
+
 /** The upstream refuses a smaller limit with 400 (https://github.com/earendil-works/pi/issues/6265). */
 const LEAST_OUTPUT_TOKENS = 16;
 
@@ -89,10 +95,18 @@ function sharedFields(request: ChatRequest, { features, quirks }: DeploymentTrai
     if (value == null || HANDLED_FIELDS.has(field) || field.startsWith('x_')) continue;
     if (features.sampling === false && SAMPLING_FIELDS.has(field)) continue;
     if (quirks.dropFields?.includes(field) === true) continue;
+    if (field === 'prompt_cache_options') checkCacheOptions(value);
     if (SHARED_FIELDS.has(field)) fields[field] = value;
     else if (hasEffect(field, value)) throw unsupported(field);
   }
   return fields;
+}
+
+function checkCacheOptions(options: unknown): void {
+  for (const [name, value] of Object.entries(isJsonObject(options) ? options : {})) {
+    if (value == null || value === false || CACHE_OPTIONS.has(name)) continue;
+    throw unsupported(`prompt_cache_options.${name}`);
+  }
 }
 
 function hasEffect(field: string, value: unknown): boolean {
