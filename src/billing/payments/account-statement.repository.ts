@@ -51,6 +51,12 @@ export interface LedgerFilter {
   readonly to?: Date;
 }
 
+/**
+ * By at most so many days, the day of a charge differs from the one in the id of its request. Most differ by less than
+ * ten, which a job may take; more only after a long outage, or by the clock of the process that received the request.
+ */
+const DAYS_OF_REQUESTS = 31;
+
 const STATE = `
   SELECT a.balance_micro::text AS balance, a.reserved_micro::text AS reserved, COALESCE(w.spent_micro, 0)::text AS spent
     FROM organization_account a
@@ -171,7 +177,10 @@ export class AccountStatementRepository {
   }
 }
 
-/** Reads charges only if the kind includes them. The condition must be literal for the planner to recognize it. */
+/**
+ * Reads charges only if the kind includes them. The condition must be literal for the planner to recognize it. The
+ * bounds of the requests' ids are constants of the plan, so that partitions of other days cost nothing.
+ */
 function ledgerQuery({ kind }: LedgerFilter): string {
   const ofKind = kind === undefined ? '' : `AND l.kind = $7 ${kind === 'charge' ? '' : `AND l.kind <> 'charge'`}`;
   return `
@@ -187,6 +196,11 @@ function ledgerQuery({ kind }: LedgerFilter): string {
        AND ($2::timestamptz IS NULL OR (l.created_at, l.id) < ($2::timestamptz, $3::bigint))
        AND ($4::timestamptz IS NULL OR l.created_at >= $4::timestamptz)
        AND ($5::timestamptz IS NULL OR l.created_at < $5::timestamptz)
+       AND ($4::timestamptz IS NULL OR l.reservation_id IS NULL
+            OR l.reservation_id >= first_id_of(($4::timestamptz AT TIME ZONE 'UTC')::date - ${DAYS_OF_REQUESTS}))
+       AND (LEAST($2::timestamptz, $5::timestamptz) IS NULL OR l.reservation_id IS NULL
+            OR l.reservation_id <= last_id_of((LEAST($2::timestamptz, $5::timestamptz) AT TIME ZONE 'UTC')::date
+                                              + ${DAYS_OF_REQUESTS}))
      ORDER BY l.created_at DESC, l.id DESC LIMIT $6`;
 }
 

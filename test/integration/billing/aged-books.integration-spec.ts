@@ -1,6 +1,12 @@
 import type { Pool, PoolClient } from 'pg';
+import type { DataSource } from 'typeorm';
 import { LedgerAuditRepository } from '../../../src/billing/ledger/ledger-audit.repository';
 import { type LedgerCheck, readViolations } from '../../../src/billing/ledger/ledger-checks';
+import {
+  AccountStatementRepository,
+  type LedgerFilter,
+} from '../../../src/billing/payments/account-statement.repository';
+import { encodeCursor } from '../../../src/core/types/cursor';
 import { systemClock } from '../../../src/core/time/clock';
 import { createTestDatabase, createTestPool, inSandbox, NO_REPLICA, type TestDatabase } from '../../harness/database';
 import { insertPastRequests } from './past-requests';
@@ -37,8 +43,17 @@ const LOCKED_PARTITIONS = `
    WHERE l.pid = pg_backend_pid() AND c.relkind = 'r' AND c.relname LIKE 'ended_reservation_2%'
      AND right(c.relname, 8) < to_char((clock_timestamp() AT TIME ZONE 'UTC')::date - ${OPEN_DAYS} - 1, 'YYYYMMDD')
      AND right(c.relname, 8) > to_char((clock_timestamp() AT TIME ZONE 'UTC')::date - ${DAYS}, 'YYYYMMDD')`;
+/** The days before today, from the newest, whose partitions the transaction has locked. */
+const AGES_OF_LOCKED_PARTITIONS = `
+  SELECT DISTINCT (clock_timestamp() AT TIME ZONE 'UTC')::date - to_date(right(c.relname, 8), 'YYYYMMDD') AS age
+    FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+   WHERE l.pid = pg_backend_pid() AND c.relkind = 'r' AND c.relname LIKE 'ended_reservation_2%'
+     AND right(c.relname, 8) <= to_char((clock_timestamp() AT TIME ZONE 'UTC')::date, 'YYYYMMDD') ORDER BY 1`;
+const DAY_MS = 86_400_000;
+/** By so many days, an entry and the id of its request may differ for a statement. */
+const MARGIN_DAYS = 31;
 
-describe('the audit of books with partitions of many days', () => {
+describe('books with partitions of many days', () => {
   let database: TestDatabase;
   let pool: Pool;
 
@@ -93,6 +108,34 @@ describe('the audit of books with partitions of many days', () => {
       expect((await audits.read()).oldestOpenDay).toBe(rows[0]?.day);
       expect((await client.query(LOCKED_PARTITIONS)).rows).toEqual([]);
     });
+  });
+
+  it('lists entries of a time range, and those after a cursor, in the partitions of about these days', async () => {
+    const lockedBy = (filter: LedgerFilter, cursor: string | null) =>
+      inSandbox(pool, async (client) => {
+        const query = async (sql: string, values: unknown[]) => (await client.query(sql, values)).rows as object[];
+        const [{ id } = { id: '' }] = (await query('SELECT organization_id AS id FROM organization_account', [])) as {
+          readonly id: string;
+        }[];
+        const statement = new AccountStatementRepository({ query } as unknown as DataSource);
+        const { items } = await statement.findLedgerLines(id, filter, { limit: 4_000, cursor });
+        const locked = await query(AGES_OF_LOCKED_PARTITIONS, []);
+        return { items, ages: locked.map((row) => (row as { readonly age: number }).age) };
+      });
+    const ago = (days: number): Date => new Date(systemClock.now() - days * DAY_MS);
+
+    const all = await lockedBy({}, null);
+    expect([all.ages.at(0), all.ages.at(-1)]).toEqual([0, DAYS]);
+    const [from, to] = [ago(3), ago(DAYS - 2)];
+    const since = await lockedBy({ from }, null);
+    expect([since.ages.at(0), since.ages.at(-1)]).toEqual([0, 3 + MARGIN_DAYS]);
+    expect(since.items).toEqual(all.items.filter(({ createdAt }) => createdAt >= from));
+    const until = await lockedBy({ to }, null);
+    expect([until.ages.at(0), until.ages.at(-1)]).toEqual([DAYS - 2 - MARGIN_DAYS, DAYS]);
+    expect(until.items).toEqual(all.items.filter(({ createdAt }) => createdAt < to));
+    const last = await lockedBy({}, encodeCursor([to.toISOString(), '0']));
+    expect([last.ages.at(0), last.items]).toEqual([DAYS - 2 - MARGIN_DAYS, until.items]);
+    expect(until.items.length).toBeGreaterThan(10);
   });
 
   it('finds an update lost right after a credit, on the second of two open days that follow a closed one', async () => {
