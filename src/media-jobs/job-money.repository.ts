@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Pool } from 'pg';
 import { AUDIT_COLUMNS, auditValues, type AuditRecord } from '../core/database/audit-log';
 import { isPermanentDatabaseError } from '../core/database/driver-error';
+import { refusalOfClosedDay } from '../billing/ledger/closed-day';
 import { readRefusal, recordValues } from '../billing/ledger/money-statements';
 import type { UsageRecord } from '../billing/ledger/money.types';
 import { CLOCK, type Clock } from '../core/time/clock';
@@ -118,6 +119,8 @@ export class JobMoneyRepository {
     try {
       return (await this.accounts.runExclusive(organizationId, () => this.pool.query<Row>(text, values))).rows;
     } catch (error) {
+      const refusal = refusalOfClosedDay(error);
+      if (refusal !== null) throw refusal;
       if (error instanceof GatewayError || isPermanentDatabaseError(error)) throw error;
       throw new GatewayError('service_unavailable', 'Jobs are temporarily unavailable. Retry shortly.', {
         retryAfterSeconds: 1,

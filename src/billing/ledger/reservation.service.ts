@@ -17,6 +17,7 @@ import {
   unavailable,
 } from './batch-queue';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
+import { refusalOfClosedDay } from './closed-day';
 import { InstanceLeaseService } from './instance-lease.service';
 import {
   FIND_FREE_ACCOUNTS,
@@ -96,11 +97,11 @@ export class ReservationService {
       maxWaitMs: options.reserveMaxWaitMs,
       isolatedMaxWaitMs: options.reserveMaxWaitMs * ISOLATED_WAIT_SHARE,
       persistent: false,
-      execute: this.measured('reserve', async (commands) =>
-        readReserveAnswers(await reserving.query(reserveStatement(commands, owner)), commands.length),
+      execute: this.measured('reserve', (commands) =>
+        answersOf(commands, reserving.query(reserveStatement(commands, owner))),
       ),
-      executeIsolated: this.measured('reserve', async (commands) =>
-        readReserveAnswers(await this.queryIsolated(reserveStatement(commands, owner)), commands.length),
+      executeIsolated: this.measured('reserve', (commands) =>
+        answersOf(commands, this.queryIsolated(reserveStatement(commands, owner))),
       ),
       findLockedAccounts,
       onAbandoned: (command) => this.voidInBackground(command),
@@ -297,6 +298,20 @@ export class ReservationService {
         failure: String(error),
       });
     }
+  }
+}
+
+/** A batch in which the ledger refuses the day of one request fails, and is executed one by one. */
+async function answersOf(
+  commands: readonly ReserveCommand[],
+  answers: Promise<string>,
+): Promise<ReturnType<typeof readReserveAnswers>> {
+  try {
+    return readReserveAnswers(await answers, commands.length);
+  } catch (error) {
+    const refusal = commands.length === 1 ? refusalOfClosedDay(error) : null;
+    if (refusal === null) throw error;
+    return [refusal];
   }
 }
 

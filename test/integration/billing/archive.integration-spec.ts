@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
+import { Logger } from '@nestjs/common';
 import type { ArchivedDay } from '../../../src/billing/ledger/archived-day';
 import { AccountStatementRepository } from '../../../src/billing/payments/account-statement.repository';
 import { LedgerArchiveRepository } from '../../../src/billing/ledger/ledger-archive.repository';
@@ -10,8 +11,10 @@ import { toArchiveKey } from '../../../src/core/storage/object-key';
 import { systemClock } from '../../../src/core/time/clock';
 import { uuidV7 } from '../../../src/core/types/ids';
 import { readDeploymentId } from '../../../src/core/redis/deployment-identity';
+import { JobMoneyRepository } from '../../../src/media-jobs/job-money.repository';
 import { NO_REPLICA, PATIENCE_MS } from '../../harness/database';
 import { type ArchiveStage, dayBefore, PastBooks, readDayStates, RETENTION_DAYS } from './archive-stage';
+import { submissionOf } from '../media-jobs/job-engine';
 import { createAccount, reserveCommand, settleCommand } from './money-engine';
 
 const DAY_MS = 86_400_000;
@@ -237,6 +240,29 @@ describe('archived days of the ledger', () => {
       ).rejects.toMatchObject({ code: '23514' });
     }
     expect(await stage.engine.ledger.verify()).toEqual([]);
+  });
+
+  it('get no request of a process whose clock is behind: 503, with the cause in the log', async () => {
+    await stage.process().archive();
+    const account = await createAccount(stage.pool);
+    const late = () => uuidV7(systemClock.now() - (RETENTION_DAYS + 1) * DAY_MS);
+    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation();
+    const { reservations } = stage.engine;
+    const jobs = new JobMoneyRepository(stage.engine.pool, systemClock);
+    // One batch: the request of today must be admitted.
+    const outcomes = await Promise.allSettled([
+      reservations.reserve(reserveCommand(account, 9n)),
+      reservations.reserve(reserveCommand(account, 9n, late())),
+      jobs.submit(submissionOf(account, { id: late() })),
+    ]);
+    const refused = { status: 'rejected', reason: expect.objectContaining({ code: 'service_unavailable' }) };
+    expect(outcomes).toEqual([{ status: 'fulfilled', value: undefined }, refused, refused]);
+    const logged = expect.objectContaining({
+      event: 'clock_behind_ledger',
+      failure: expect.stringMatching(/^\d{4}-\d\d-\d\d is closed$/),
+    });
+    expect(error.mock.calls).toEqual([[logged], [logged]]);
+    error.mockRestore();
   });
 
   it('leave the other entries in the ledger of an account, with their balances', async () => {
