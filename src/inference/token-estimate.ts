@@ -109,32 +109,40 @@ export function noteLongCacheWrite(options: unknown, measure: PromptMeasure): vo
 }
 
 function measureParts(parts: readonly unknown[], measure: PromptMeasure): void {
-  for (const part of parts) {
-    const {
-      type,
-      image_url: image,
-      input_audio: audio,
-      cache_control: control,
-      prompt_cache_breakpoint: breakpoint,
-    } = part as {
-      type?: unknown;
-      image_url?: { detail?: unknown };
-      input_audio?: { data?: unknown };
-      cache_control?: unknown;
-      prompt_cache_breakpoint?: unknown;
-    };
-    noteCacheWrite(control, measure);
-    noteLongCacheWrite(breakpoint, measure);
-    if (type === 'image_url') {
-      measure.fixedTokens += image?.detail === 'low' ? TOKENS_PER_LOW_DETAIL_IMAGE : TOKENS_PER_IMAGE;
-    } else if (type === 'input_audio') {
-      const characters = typeof audio?.data === 'string' ? audio.data.length : 0;
-      measure.fixedTokens += Math.ceil(characters / BASE64_CHARACTERS_PER_AUDIO_SECOND) * TOKENS_PER_AUDIO_SECOND;
-    } else if (type === 'file') {
-      measure.fixedTokens += TOKENS_PER_IMAGE;
-    } else {
+  for (const part of parts as readonly PromptPart[]) {
+    noteLongCacheWrite(part.prompt_cache_breakpoint, measure);
+    const mediaTokens = mediaTokensOf(part);
+    if (mediaTokens === null) {
       measureText(part, measure);
+    } else {
+      measure.fixedTokens += mediaTokens;
+      noteCacheWrite(part.cache_control, measure);
     }
+  }
+}
+
+/** The members of a part that are read here, with whatever values. */
+interface PromptPart {
+  readonly type?: unknown;
+  readonly image_url?: { readonly detail?: unknown };
+  readonly input_audio?: { readonly data?: unknown };
+  readonly cache_control?: unknown;
+  readonly prompt_cache_breakpoint?: unknown;
+}
+
+/** The estimated tokens of an image, a recording or a file; `null` for other parts. */
+function mediaTokensOf({ type, image_url: image, input_audio: audio }: PromptPart): number | null {
+  switch (type) {
+    case 'image_url':
+      return image?.detail === 'low' ? TOKENS_PER_LOW_DETAIL_IMAGE : TOKENS_PER_IMAGE;
+    case 'input_audio': {
+      const characters = typeof audio?.data === 'string' ? audio.data.length : 0;
+      return Math.ceil(characters / BASE64_CHARACTERS_PER_AUDIO_SECOND) * TOKENS_PER_AUDIO_SECOND;
+    }
+    case 'file':
+      return TOKENS_PER_IMAGE;
+    default:
+      return null;
   }
 }
 
