@@ -224,7 +224,7 @@ export class SubmitStep {
     for (let attempt = 0; !lease.stopRequested.aborted; attempt++) {
       const finalized = await this.finalize
         .finalizeJob(lease, success, { adapter, call })
-        .catch((error: unknown) => this.assertTransient(job, error));
+        .catch((error: unknown) => this.withoutStorage(job, error));
       if (finalized === 'ended') return null;
       if (finalized === 'no-result' || finalized === 'unreachable') break;
       const pauseMs = submitPauseMs(attempt, undefined);
@@ -234,8 +234,8 @@ export class SubmitStep {
     return null;
   }
 
-  /** Returns unavailable storage for a transient database error. @throws any other error */
-  private assertTransient({ id: jobId }: MediaJob, error: unknown): Finalized {
+  /** The outcome of a transient database error, after which storing is retried. @throws any other error */
+  private withoutStorage({ id: jobId }: MediaJob, error: unknown): Finalized {
     if (isPermanent(error)) throw error;
     this.logger.warn({ message: 'failed to end a job', event: 'job_end_failed', job_id: jobId, err: error });
     return 'no-storage';
