@@ -291,6 +291,9 @@ describe('mapUpstreamError', () => {
     { code: 'Client specified an invalid argument', error: "This model's maximum prompt length is 131072" },
     { message: 'too many tokens: size limit exceeded by 11326 tokens.' },
     { message: 'Input is too long for requested model.' },
+    { error: { code: '1261', message: 'Prompt too long' } },
+    openAi('invalid_request_error', null, null, 'Input length 9 exceeds the maximum allowed input length of 8 tokens.'),
+    { error: { message: 'The prompt is 9 tokens long, but the maximum supported sequence length is just 8!' } },
   ])('reports a context overflow with the words that agents match on: %j', (body) => {
     const { code, message } = map(400, body);
     expect([code, message]).toEqual(['validation_failed', expect.stringContaining('maximum context length')]);

@@ -70,7 +70,7 @@ const CLIENT_FAULT_MESSAGE = /^invalid request: /i;
 const BATCH_OVERFLOW = /\btoo large to process\b/i;
 /** Matches a code or a message, since every vendor words it differently. */
 const CONTEXT_OVERFLOW =
-  /too large to process|context[_ ](length|size|window)|(maximum|available) context|maximum prompt length|(prompt|input) is too long|prompt exceeds max|input token count|range of input length|model token limit|reduce the length of the messages|too many tokens/i;
+  /too large to process|context[_ ](length|size|window)|(maximum|available) context|maximum prompt length|(prompt|input) (is )?too long|prompt exceeds max|maximum allowed input length|supported sequence length|input token count|range of input length|model token limit|reduce the length of the messages|too many tokens/i;
 /** Groq answers 400 `model_terms_required` until the operator has accepted the terms of Orpheus in its console. */
 const UNKNOWN_MODEL =
   /model_not_found|unsupported_model|model_not_available|model_decommissioned|model_terms_required|deploymentnotfound|invalid_model/i;
