@@ -155,6 +155,7 @@ const quirks = z.strictObject({
   strictRoles: z.boolean().optional(),
   reasoningEfforts: z.record(label, label).optional(),
   fixedEfforts: z.boolean().optional(),
+  reasoningSwitch: z.boolean().optional(),
   minTemperature: z.number().min(0).max(2).optional(),
   chatResponseFormat: z.boolean().optional(),
   quotaIsRateLimit: z.boolean().optional(),

@@ -117,6 +117,8 @@ export interface Quirks {
   readonly reasoningEfforts?: Readonly<Record<string, string>>;
   /** The API refuses the efforts in `reasoningEfforts` for every model, even where the catalogue lists them. */
   readonly fixedEfforts?: boolean;
+  /** The upstream has no effort `none`: `reasoning: { enabled: false }` turns reasoning off (Together). */
+  readonly reasoningSwitch?: boolean;
   /** Lower temperatures are raised to this one: the upstream refuses zero, which many clients send. */
   readonly minTemperature?: number;
   /** `false`: the upstream refuses forced tool calls while it reasons, which it does unless `thinking` is disabled. */

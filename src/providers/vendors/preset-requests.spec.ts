@@ -86,18 +86,6 @@ describe('the chat requests of presets', () => {
     expect(await sentChat(id, fields)).toEqual({ ...PLAIN, ...expected });
   });
 
-  it.each(['cerebras', 'groq'])('sends %s the efforts of its API only, whatever the catalogue lists', async (id) => {
-    const features = { reasoning: ['low', 'medium', 'xhigh'] };
-    expect(await sentChat(id, { reasoning_effort: 'xhigh' }, features)).toMatchObject({ reasoning_effort: 'high' });
-    upstream.received.length = 0;
-    expect(await sentChat(id, { reasoning_effort: 'low' }, features)).toMatchObject({ reasoning_effort: 'low' });
-  });
-
-  it('sends Fireworks an effort as is where the catalogue lists it', async () => {
-    const body = await sentChat('fireworks', { reasoning_effort: 'xhigh' }, { reasoning: ['xhigh'] });
-    expect(body['reasoning_effort']).toBe('xhigh');
-  });
-
   it.each([
     ['mistral', 'logprobs', true],
     ['mistral', 'logit_bias', { 1: 5 }],

@@ -36,6 +36,10 @@ export function toOpenAiChatRequest(given: ChatRequest, call: ProviderCall, stre
       body[quirks.fieldNames?.[field] ?? field] = toUpstreamValue(field, request[field], call);
     }
   }
+  if (quirks.reasoningSwitch === true && body['reasoning_effort'] === 'none') {
+    delete body['reasoning_effort'];
+    body['reasoning'] = { enabled: false };
+  }
   addOutputLimit(body, request, quirks);
   const logprobs = quirks.logprobLists === true ? toLogprobsCount(request) : null;
   if (logprobs !== null) body['logprobs'] = logprobs;

@@ -21,6 +21,9 @@ export class TogetherProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_tokens',
         // Kimi, GLM and DeepSeek need it: `ChatCompletionAssistantMessageParam` of its SDK (`together-ai` 0.52.0).
         reasoningReplay: true,
+        // https://docs.together.ai/docs/inference/chat/reasoning; GPT OSS has low to high, and Kimi K3 also max.
+        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        reasoningSwitch: true,
         // https://docs.together.ai/docs/logprobs
         logprobLists: true,
         dropFields: OPENAI_PLATFORM_FIELDS,
