@@ -14,7 +14,7 @@ function sentEffort(id: string, effort: string, features: ModelFeatures = {}): u
 }
 
 describe('the reasoning efforts of presets', () => {
-  it.each(['cerebras', 'groq'])(
+  it.each(['cerebras', 'groq', 'sambanova'])(
     'sends %s the efforts of its API only, whatever the catalogue lists',
     (id) => {
       const features = { reasoning: ['low', 'medium', 'xhigh', 'max'] };

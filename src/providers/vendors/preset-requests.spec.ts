@@ -77,6 +77,7 @@ describe('the chat requests of presets', () => {
     ['together', { logprobs: true, top_logprobs: 3 }, { logprobs: 3 }],
     ['together', { logprobs: true }, { logprobs: 1 }],
     ['together', { logprobs: false }, {}],
+    ['sambanova', { seed: 7, logprobs: false }, {}],
     [
       'nvidia',
       { verbosity: 'low', prediction: { type: 'content', content: 'x' }, user: 'ada', top_k: 4 },
@@ -106,6 +107,9 @@ describe('the chat requests of presets', () => {
     ['perplexity', 'web_search_options', { search_context_size: 'high' }],
     ['cohere', 'logit_bias', { 1: 5 }],
     ['cohere', 'top_logprobs', 2],
+    ['sambanova', 'logprobs', true],
+    ['sambanova', 'top_logprobs', 2],
+    ['sambanova', 'logit_bias', { 1: 5 }],
     ['deepseek', 'response_format', { type: 'json_schema', json_schema: { name: 'n', schema: {} } }],
     ['zai', 'tool_choice', 'required'],
     ['ollama', 'tool_choice', 'required'],

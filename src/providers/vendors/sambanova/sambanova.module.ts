@@ -2,7 +2,11 @@ import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
-/** SambaNova Cloud (https://docs.sambanova.ai/docs/en/features/openai-compatibility). */
+/**
+ * SambaNova Cloud (https://docs.sambanova.ai/docs/en/features/openai-compatibility). Its models do not support
+ * the fields refused here, nor a seed, and take images only as base64 (`types/chat/completion_create_params.py` of
+ * https://github.com/sambanova/sambanova-python).
+ */
 @ModelProvider()
 export class SambaNovaProvider extends OpenAiFormatProvider {
   constructor() {
@@ -15,7 +19,11 @@ export class SambaNovaProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
-        dropFields: OPENAI_PLATFORM_FIELDS,
+        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        fixedEfforts: true,
+        rejectFields: ['logprobs', 'top_logprobs', 'logit_bias'],
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'seed'],
+        inputImageUrls: 'inline',
         plainEmbeddings: true,
       },
     });
