@@ -77,6 +77,7 @@ describe('the chat requests of presets', () => {
     ['together', { logprobs: true, top_logprobs: 3 }, { logprobs: 3 }],
     ['together', { logprobs: true }, { logprobs: 1 }],
     ['together', { logprobs: false }, {}],
+    ['fireworks', { verbosity: 'low', seed: 7 }, { seed: 7 }],
     ['sambanova', { seed: 7, logprobs: false }, {}],
     [
       'nvidia',

@@ -26,7 +26,8 @@ export class FireworksProvider extends OpenAiFormatProvider {
         // https://docs.fireworks.ai/guides/reasoning; models without interleaved thinking ignore reasoning.
         reasoningReplay: true,
         reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
-        dropFields: OPENAI_PLATFORM_FIELDS,
+        // It answers 400 to fields that it does not know (https://github.com/web-infra-dev/midscene/issues/1322).
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'verbosity'],
         // https://github.com/musistudio/claude-code-router/issues/377
         acceptMessageFields: [...ESSENTIAL_MESSAGE_FIELDS, 'name'],
         plainEmbeddings: true,
