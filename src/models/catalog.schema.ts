@@ -122,6 +122,7 @@ const quirks = z.strictObject({
   developerRole: z.boolean().optional(),
   includeObfuscation: z.boolean().optional(),
   reasoningReplay: z.boolean().optional(),
+  reasoningField: z.literal('reasoning').optional(),
   reasoningTag: z.enum(['think', 'reasoning']).optional(),
   reasoningSummary: z.enum(['auto', 'concise', 'detailed']).optional(),
   reasoningExcluded: z.boolean().optional(),

@@ -23,6 +23,8 @@ export interface Quirks {
    * requires it with the results of tool calls. Otherwise it is stripped.
    */
   readonly reasoningReplay?: boolean;
+  /** The upstream's name for the `reasoning_content` of earlier answers. */
+  readonly reasoningField?: 'reasoning';
   /** The upstream exchanges reasoning as `reasoning_details`, and separates it from the text on request (MiniMax). */
   readonly reasoningDetails?: boolean;
   /** The upstream writes reasoning at the beginning of the text, in elements with this name. */

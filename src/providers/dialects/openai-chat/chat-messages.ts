@@ -30,7 +30,7 @@ function needsChange(message: ChatMessage, quirks: Quirks): boolean {
   return (
     (message.role === 'developer' && quirks.developerRole !== true) ||
     (message['reasoning_content'] !== undefined &&
-      (quirks.reasoningReplay !== true || quirks.reasoningDetails === true)) ||
+      (quirks.reasoningReplay !== true || quirks.reasoningDetails === true || quirks.reasoningField !== undefined)) ||
     hasEmptyTextBesideToolCalls(message) ||
     hasFieldsWithoutValue(message) ||
     quirks.acceptMessageFields !== undefined ||
@@ -113,8 +113,9 @@ export function joinedText(content: unknown): unknown {
   return texts.every((text) => typeof text === 'string') ? texts.join('\n') : content;
 }
 
-function returnedReasoning(reasoning: unknown, { reasoningDetails }: Quirks): JsonObject {
-  return reasoningDetails === true ? toReasoningDetails(reasoning) : { reasoning_content: reasoning };
+function returnedReasoning(reasoning: unknown, { reasoningDetails, reasoningField }: Quirks): JsonObject {
+  if (reasoningDetails === true) return toReasoningDetails(reasoning);
+  return { [reasoningField ?? 'reasoning_content']: reasoning };
 }
 
 function withShortIds(calls: unknown): unknown {

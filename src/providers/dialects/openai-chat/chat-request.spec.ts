@@ -99,6 +99,13 @@ describe('toOpenAiChatRequest', () => {
     ]);
   });
 
+  it('returns reasoning in the field that the upstream has for it', () => {
+    const call = providerCall({ quirks: { reasoningReplay: true, reasoningField: 'reasoning' } });
+    const messages = [{ role: 'assistant', content: 'Yes.', reasoning_content: 'why' }];
+    const body = toOpenAiChatRequest(chatRequest({ messages }), call, false);
+    expect(body['messages']).toEqual([{ role: 'assistant', content: 'Yes.', reasoning: 'why' }]);
+  });
+
   it('leaves out fields of an answer that are null or an empty list, which upstreams refuse', () => {
     const answer = { role: 'assistant', content: 'Hi', refusal: null, function_call: null, audio: null, name: null };
     const request = chatRequest({
