@@ -232,13 +232,13 @@ describe('the answers of vendors', () => {
 
   it.each([
     ['Bedrock', 'GPT OSS', 'reasoning', ['<reasoning>Say</reasoning>', '<reasoning> hi</reasoning>', 'Hi']],
+    ['Cerebras', 'Qwen', 'think', ['<think>Say', ' hi</think>', 'Hi']],
     ['Groq', 'Qwen', 'think', ['<thi', 'nk>Say hi</think>\n\n', 'Hi']],
   ])('of %s keep the reasoning of %s, which comes within the text, apart from it', async (name, _model, tag, texts) => {
     const id = name.toLowerCase();
     const { body } = await complete(id, completion({}, { content: `<${tag}>Say hi</${tag}>Hi` }));
     expect(body.choices).toMatchObject([{ message: { content: 'Hi', reasoning_content: 'Say hi' } }]);
-    const chunks = texts.map((text) => chunk({ content: text }));
-    const { sink } = await stream(id, sse(...chunks, FINISH, '[DONE]'));
+    const { sink } = await stream(id, sse(...texts.map((text) => chunk({ content: text })), FINISH, '[DONE]'));
     expect(sink.text).toBe('Hi');
     expect(sink.chunks.map((each) => deltaOf(each)['reasoning_content'] ?? '').join('')).toBe('Say hi');
   });

@@ -19,6 +19,8 @@ export class CerebrasProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_completion_tokens',
+        // Qwen's reasoning comes `raw` by default: https://inference-docs.cerebras.ai/capabilities/reasoning
+        reasoningTag: 'think',
         // https://github.com/mnfst/modelparams.dev/pull/115
         reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
         fixedEfforts: true,
