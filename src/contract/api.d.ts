@@ -1132,6 +1132,12 @@ export interface components {
             safety_identifier?: string | null;
             /** @description Requests with the same key are more likely to hit the provider's prompt cache. */
             prompt_cache_key?: string | null;
+            /** @description How long the provider keeps the prompt in its cache. */
+            prompt_cache_retention?: string | null;
+            /** @description Which parts of the prompt the provider caches, and how long. */
+            prompt_cache_options?: {
+                [key: string]: unknown;
+            } | null;
             metadata?: components["schemas"]["Metadata"];
             /** @description Forwarded to the provider; the gateway stores no replies. */
             store?: boolean | null;

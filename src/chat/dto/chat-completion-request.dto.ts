@@ -268,6 +268,14 @@ export class ChatCompletionRequestDto extends SamplingOptionsDto {
   prompt_cache_key?: string | null;
 
   @IsOptional()
+  @IsString()
+  prompt_cache_retention?: string | null;
+
+  @IsOptional()
+  @IsObject()
+  prompt_cache_options?: Record<string, unknown> | null;
+
+  @IsOptional()
   @IsStringRecord()
   metadata?: Record<string, string> | null;
 
