@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
 import { FailureView } from './app/failure-view';
-import { giveHeadingFocus, wantHeadingFocus } from './app/heading-focus';
+import { giveHeadingFocus, wantHeadingFocusInPlace } from './app/heading-focus';
 import { NoSuchPage } from './app/no-such-page';
 import { PageSkeleton } from './ui/skeleton';
 import { routeTree } from './routes/index';
@@ -21,7 +21,7 @@ export function createAppRouter(queries: QueryClient) {
   });
   router.subscribe('onRendered', ({ pathChanged, fromLocation }) => {
     if (!pathChanged || fromLocation === undefined) return;
-    wantHeadingFocus();
+    wantHeadingFocusInPlace();
     giveHeadingFocus(document.querySelector('h1'));
   });
   return router;

@@ -78,7 +78,7 @@ describeJourney('the list of requests', () => {
       await user.close();
     });
 
-    it('is a page of its own in a new tab, on request, and on narrow screens', async () => {
+    it('is a page of its own in a new tab, on request, and on narrow screens, and Back scrolls to its row', async () => {
       await open();
       const { page } = user;
       const [tab] = await Promise.all([
@@ -97,8 +97,17 @@ describeJourney('the list of requests', () => {
       await page.setViewportSize({ width: 800, height: 900 });
       expect((await panel().boundingBox())?.width).toBe(800);
       await panel().getByRole('button', { name: 'Close' }).click();
-      await page.locator(ROWS).nth(1).click();
-      await page.getByRole('heading', { level: 1, name: 'Request', exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Show more' }).click();
+      await page.locator(ROWS).nth(80).scrollIntoViewIfNeeded();
+      const scrolledTo = await page.evaluate('scrollY');
+      expect(scrolledTo).toBeGreaterThan(0);
+      await page.locator(ROWS).nth(80).click();
+      const heading = page.getByRole('heading', { level: 1, name: 'Request', exact: true });
+      await heading.and(page.locator(':focus')).waitFor();
+      expect(await page.evaluate('scrollY')).toBe(0);
+      await page.goBack();
+      await page.locator('h1:focus').filter({ hasText: 'Requests' }).waitFor();
+      expect(await page.evaluate('scrollY')).toBe(scrolledTo);
       await user.close();
     });
 

@@ -1,18 +1,23 @@
-let isWanted = false;
+let wanted: FocusOptions | null = null;
+
+/** When a text replaces a form, the heading of the page gets the focus, which also announces the text. */
+export function wantHeadingFocus(): void {
+  wanted = {};
+}
 
 /**
- * After a navigation, and after a form that another text replaces, the heading of the page gets the focus, which also
- * announces the page.
+ * After a navigation, the heading gets the focus, which also announces the page, without scrolling: the router shows
+ * the top of a new page, and after Back what was in view before.
  */
-export function wantHeadingFocus(): void {
-  isWanted = true;
+export function wantHeadingFocusInPlace(): void {
+  wanted = { preventScroll: true };
 }
 
 /** Called when a heading has appeared, which may be some time after the navigation, when the page has loaded. */
 export function giveHeadingFocus(heading: HTMLElement | null): void {
-  if (!isWanted || heading === null) return;
-  isWanted = false;
-  heading.focus();
+  if (wanted === null || heading === null) return;
+  heading.focus(wanted);
+  wanted = null;
 }
 
 /**

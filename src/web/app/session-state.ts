@@ -47,7 +47,9 @@ export function watchSession(queries: QueryClient): void {
     if (state === 'signed-in') setState('ended');
   });
   listenForRefusedAccess(() => void queries.invalidateQueries({ queryKey: currentUserQuery.queryKey }));
-  channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
+  channel.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+    // The other tab may run another version of the pages: unknown messages have no effect.
+    if (!isTabMessage(data)) return;
     if (data === 'signed-out') leave();
     else followSignIn(queries, data.signedIn);
   });
@@ -85,6 +87,11 @@ function followSignIn(queries: QueryClient, userId: string): void {
     sessionStarted();
     void queries.invalidateQueries();
   }
+}
+
+function isTabMessage(data: unknown): data is TabMessage {
+  if (data === 'signed-out') return true;
+  return typeof data === 'object' && data !== null && 'signedIn' in data && typeof data.signedIn === 'string';
 }
 
 function send(message: TabMessage): void {
