@@ -92,10 +92,12 @@ describeJourney('signing in', () => {
     await first.getByRole('link', { name: 'Members' }).dispatchEvent('click');
     await second.getByRole('button', { name: 'Save name' }).dispatchEvent('click');
     for (const tab of [first, second]) await tab.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    await second.getByText('Not signed in, or the session has expired.').waitFor();
     await fillSignIn(first, EMAIL);
     await first.getByRole('dialog', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
     await second.getByRole('dialog', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
     expect(await second.getByLabel('Name', { exact: true }).inputValue()).toBe('typed in the second tab');
+    expect(await second.getByText('Not signed in, or the session has expired.').count()).toBe(0);
     await second.getByRole('button', { name: 'Save name' }).click();
     await second.getByRole('button', { name: 'Organization: typed in the second tab' }).waitFor();
     await user.close();

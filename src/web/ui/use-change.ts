@@ -2,6 +2,7 @@ import { useMutation, useQueryClient, type QueryKey } from '@tanstack/react-quer
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { isApiError } from '../api/errors';
 import { useNotice } from '../app/notices';
+import { useSessionState } from '../app/session-state';
 
 interface ChangeOptions<Input, Output> {
   readonly change: (input: Input) => Promise<Output>;
@@ -21,7 +22,8 @@ export interface Change<Input, Output> {
 /**
  * A call that changes something. A second click during the call is ignored; `onDone` runs after the reply, and the
  * queries named in `invalidates` load again, also after a `conflict` or `not_found`, when the page shows what is no
- * longer so. A failure after the form was closed appears as a notice. Never repeated automatically.
+ * longer so. A failure after the form was closed appears as a notice. After a sign-in, the error that the session had
+ * ended is gone. Never repeated automatically.
  */
 export function useChange<Input, Output>(options: ChangeOptions<Input, Output>): Change<Input, Output> {
   const queries = useQueryClient();
@@ -49,6 +51,11 @@ export function useChange<Input, Output>(options: ChangeOptions<Input, Output>):
       setStarted(false);
     },
   });
+  const { error, reset } = mutation;
+  const session = useSessionState();
+  useEffect(() => {
+    if (session === 'signed-in' && isApiError(error, 'unauthenticated')) reset();
+  }, [session, error, reset]);
   return {
     run: (input) => {
       if (running.current) return;
@@ -57,9 +64,9 @@ export function useChange<Input, Output>(options: ChangeOptions<Input, Output>):
       mutation.mutate(input);
     },
     pending: started || mutation.isPending,
-    error: mutation.error,
+    error,
     result: mutation.data,
-    reset: mutation.reset,
+    reset,
   };
 }
 
