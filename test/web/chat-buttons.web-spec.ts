@@ -25,7 +25,7 @@ describeJourney('the button of the chat that sends and stops', () => {
     return user;
   }
 
-  it('does not stop the answer on a double click', async () => {
+  it('does not stop the answer on a double click that sends, and sends no draft on one that stops', async () => {
     const user = await openChat();
     const { page } = user;
     const message = page.getByLabel('Message', { exact: true });
@@ -39,6 +39,17 @@ describeJourney('the button of the chat that sends and stops', () => {
     await page.getByRole('article').nth(1).getByRole('link', { name: 'Receipt' }).waitFor();
     await page.getByRole('button', { name: 'Send' }).waitFor();
     expect(await page.getByText('stopped', { exact: true }).count()).toBe(0);
+
+    // Where "Stop" was is "Send" for the second click.
+    await message.fill('A long story [[mock: tokens=2000 delay=50ms]]');
+    await message.press('Enter');
+    await message.fill('A draft');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Send' }).hover();
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    expect(await message.inputValue()).toBe('A draft');
+    expect(await page.getByRole('article').count()).toBe(3);
     await user.close();
   });
 

@@ -50,8 +50,9 @@ function clickOnce(
   pending: boolean,
   onClick: MouseEventHandler<HTMLButtonElement> | undefined,
 ): void {
-  if (pending) event.preventDefault();
-  else if (event.detail <= 1) onClick?.(event);
+  // Without the default, a submit button does not submit its form.
+  if (pending || event.detail > 1) event.preventDefault();
+  else onClick?.(event);
 }
 
 interface AnchorProps extends AnchorHTMLAttributes<HTMLAnchorElement>, Look {

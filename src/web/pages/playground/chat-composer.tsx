@@ -108,15 +108,17 @@ interface SendOrStopProps {
   readonly onStop: () => void;
 }
 
-/** One button with two labels. It is never disabled natively, which would lose the focus at the end of an answer. */
+/**
+ * One button with two labels. It is never disabled natively, which would lose the focus at the end of an answer. With
+ * `pending`, the second click of a double click meets the other label without effect.
+ */
 function SendOrStop({ running, canSend, onStop }: SendOrStopProps) {
   return running ? (
-    // With `pending`, the second click of a double click on "Send" does not stop the answer.
     <Button pending={false} onClick={onStop}>
       Stop
     </Button>
   ) : (
-    <Button type="submit" variant="primary" aria-disabled={!canSend || undefined}>
+    <Button type="submit" variant="primary" pending={false} aria-disabled={!canSend || undefined}>
       Send
     </Button>
   );
