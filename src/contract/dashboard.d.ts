@@ -687,9 +687,9 @@ export interface paths {
         };
         /**
          * Export requests as CSV
-         * @description Exports all requests of `listRequests` as CSV (RFC 4180) with a header line. Amounts are micro-units. Text that a
-         *     spreadsheet would run as a formula is prefixed with a quote. The response is streamed: if reading fails, the
-         *     connection is reset and the file is incomplete.
+         * @description Exports all requests of `listRequests` as CSV (RFC 4180, UTF-8 with a byte order mark) with a header line. Amounts are
+         *     micro-units. Text that a spreadsheet would run as a formula is prefixed with a quote. The response is streamed: if
+         *     reading fails, the connection is reset and the file is incomplete.
          */
         get: operations["exportRequests"];
         put?: never;
@@ -6112,7 +6112,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A CSV file (RFC 4180). */
+            /** @description A CSV file (RFC 4180, UTF-8 with a byte order mark). */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

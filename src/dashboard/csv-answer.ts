@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { Bytes } from '../core/http/answer';
 import { systemClock } from '../core/time/clock';
+import { BYTE_ORDER_MARK } from '../core/types/csv';
 
 export interface CsvFile<Row> {
   readonly name: string;
@@ -42,7 +43,7 @@ async function* toText<Row>(
   first: IteratorResult<readonly Row[]>,
 ): AsyncGenerator<string> {
   try {
-    yield header;
+    yield BYTE_ORDER_MARK + header;
     for (let page = first; page.done !== true; page = await runExclusive(() => pages.next())) {
       for (let from = 0; from < page.value.length; from += ROWS_AT_ONCE) {
         const rows = page.value.slice(from, from + ROWS_AT_ONCE);

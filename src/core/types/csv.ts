@@ -1,5 +1,8 @@
 export type CsvField = string | number | bigint | null;
 
+/** Begins every file, because Excel reads one without it in the code page of the system, not as UTF-8. */
+export const BYTE_ORDER_MARK = '\uFEFF';
+
 /** Spreadsheets run text with these prefixes as a formula; a leading quote prevents that. */
 const FORMULA = /^[=+\-@\t\r\n]/;
 const QUOTED = /[",\r\n]/;

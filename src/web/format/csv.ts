@@ -1,3 +1,6 @@
+/** Begins every file, as in the API: Excel reads one without it in the code page of the system, not as UTF-8. */
+export const BYTE_ORDER_MARK = '\uFEFF';
+
 /**
  * Spreadsheets run text with these prefixes as a formula; a leading quote prevents that, as in the exports of the API.
  */

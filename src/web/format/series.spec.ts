@@ -139,7 +139,7 @@ it('says in one sentence what the columns show', () => {
 
 it('writes every group and bucket as CSV with integers', () => {
   expect(seriesCsv(seriesOf({ '=a': [1_234_567, 0] }), () => 'x, y')).toBe(
-    'starts_at,group,name,requests,errors,input_tokens,output_tokens,cost_micro,' +
+    '\uFEFFstarts_at,group,name,requests,errors,input_tokens,output_tokens,cost_micro,' +
       'first_token_p50_ms,first_token_p95_ms,total_p50_ms,total_p95_ms\r\n' +
       `${DAYS[0]},'=a,"x, y",1,0,3,4,1234567,20,90,,\r\n${DAYS[1]},'=a,"x, y",1,0,3,4,0,20,90,,\r\n`,
   );

@@ -1,6 +1,6 @@
 import type { UsageInterval, UsageSeries, UsageSums } from '../../contract/dashboard';
 import { formatCount } from './count';
-import { csvLine } from './csv';
+import { BYTE_ORDER_MARK, csvLine } from './csv';
 import { formatMicro, formatTenths, nearestShareInTenths } from './money';
 
 export const METRICS = ['cost', 'requests', 'errors', 'input_tokens', 'output_tokens'] as const;
@@ -164,5 +164,5 @@ export function seriesCsv(series: UsageSeries, nameOf: (group: string) => string
     ),
   );
   const times = CSV_TIMES.map(([time, quantile]) => time.replace('_ms', `_${quantile}_ms`));
-  return csvLine(['starts_at', 'group', 'name', ...CSV_SUMS, ...times]) + lines.join('');
+  return BYTE_ORDER_MARK + csvLine(['starts_at', 'group', 'name', ...CSV_SUMS, ...times]) + lines.join('');
 }

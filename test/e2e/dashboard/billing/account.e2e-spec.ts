@@ -261,7 +261,7 @@ describe('exportLedger', () => {
     expect(reply.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     const lines = reply.text.split('\r\n');
     expect(lines[0]).toBe(
-      'id,created_at,kind,amount_micro,request_id,job_id,key_id,reference,balance_after_micro,purchase_id',
+      '\uFEFFid,created_at,kind,amount_micro,request_id,job_id,key_id,reference,balance_after_micro,purchase_id',
     );
     expect(lines).toHaveLength(1 + 2_500 + 1 + 1);
     expect(lines[1]).toMatch(/^\d+,\d{4}-\d\d-\d\dT[\d:.]{15}Z,adjust,2500,,,,entry 2500,,$/);

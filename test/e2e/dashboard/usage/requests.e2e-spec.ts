@@ -164,7 +164,7 @@ describe('the export', () => {
   it('has only the header line without requests', async () => {
     const { status, text } = await usage.get('/requests.csv');
     expect([status, text.split('\r\n')[1]]).toEqual([200, '']);
-    expect(text.startsWith('request_id,created_at,')).toBe(true);
+    expect(text.startsWith('\uFEFFrequest_id,created_at,')).toBe(true);
   });
 
   it('returns an ordinary error when the first page cannot be read', async () => {
