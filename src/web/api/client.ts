@@ -35,6 +35,16 @@ async function send(request: Request): Promise<Response> {
   }
 }
 
+/** Whether anything answers, in whatever way. */
+export async function isReachable(): Promise<boolean> {
+  try {
+    await fetch('/dashboard/', { method: 'HEAD', headers: { accept: 'text/html' } });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 interface Reply {
   readonly data?: unknown;
   readonly error?: unknown;

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
+import { lazyPage } from './lazy-page';
 import {
   credentialsSearch,
   modelsSearch,
@@ -12,7 +13,7 @@ import { signedInRoute } from './signed-in';
 const operatorRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'operator',
-  component: lazyRouteComponent(() => import('../app/operator-layout'), 'OperatorLayout'),
+  component: lazyPage(() => import('../app/operator-layout'), 'OperatorLayout'),
 });
 const platformRoute = createRoute({
   getParentRoute: () => operatorRoute,
@@ -31,14 +32,14 @@ const platformRoute = createRoute({
       'listOperatorPurchases',
     ],
   },
-  component: lazyRouteComponent(() => import('../pages/operator/platform-page'), 'PlatformPage'),
+  component: lazyPage(() => import('../pages/operator/platform-page'), 'PlatformPage'),
 });
 const operatorOrganizationsRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'organizations',
   validateSearch: organizationsSearch,
   staticData: { title: 'Organizations', least: 'operator', reads: ['listOperatorOrganizations'] },
-  component: lazyRouteComponent(() => import('../pages/operator/organizations-page'), 'OrganizationsPage'),
+  component: lazyPage(() => import('../pages/operator/organizations-page'), 'OrganizationsPage'),
 });
 const operatorOrganizationRoute = createRoute({
   getParentRoute: () => operatorRoute,
@@ -54,21 +55,21 @@ const operatorOrganizationRoute = createRoute({
       'listOperatorOrganizationPurchases',
     ],
   },
-  component: lazyRouteComponent(() => import('../pages/operator/organization-page'), 'OrganizationPage'),
+  component: lazyPage(() => import('../pages/operator/organization-page'), 'OrganizationPage'),
 });
 const usersRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'users',
   validateSearch: usersSearch,
   staticData: { title: 'Users', least: 'operator', reads: ['listUsers'] },
-  component: lazyRouteComponent(() => import('../pages/operator/users-page'), 'UsersPage'),
+  component: lazyPage(() => import('../pages/operator/users-page'), 'UsersPage'),
 });
 const operatorModelsRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'models',
   validateSearch: modelsSearch,
   staticData: { title: 'Served models', least: 'operator', reads: ['listOperatorModels'] },
-  component: lazyRouteComponent(() => import('../pages/operator/served-models-page'), 'ServedModelsPage'),
+  component: lazyPage(() => import('../pages/operator/served-models-page'), 'ServedModelsPage'),
 });
 const operatorModelRoute = createRoute({
   getParentRoute: () => operatorRoute,
@@ -78,21 +79,21 @@ const operatorModelRoute = createRoute({
     least: 'operator',
     reads: ['listOperatorModels', 'listPriceVersions', 'listDeployments', 'listProviderHealth'],
   },
-  component: lazyRouteComponent(() => import('../pages/operator/served-model-page'), 'ServedModelPage'),
+  component: lazyPage(() => import('../pages/operator/served-model-page'), 'ServedModelPage'),
 });
 const providersRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'providers',
   validateSearch: providersSearch,
   staticData: { title: 'Providers', least: 'operator', reads: ['listProviderHealth', 'listDeployments'] },
-  component: lazyRouteComponent(() => import('../pages/operator/providers-page'), 'ProvidersPage'),
+  component: lazyPage(() => import('../pages/operator/providers-page'), 'ProvidersPage'),
 });
 const credentialsRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'credentials',
   validateSearch: credentialsSearch,
   staticData: { title: 'Credentials', least: 'operator', reads: ['listCredentials', 'listProviderInstances'] },
-  component: lazyRouteComponent(() => import('../pages/operator/credentials-page'), 'CredentialsPage'),
+  component: lazyPage(() => import('../pages/operator/credentials-page'), 'CredentialsPage'),
 });
 const platformAuditRoute = createRoute({
   getParentRoute: () => operatorRoute,
@@ -103,13 +104,13 @@ const platformAuditRoute = createRoute({
     least: 'operator',
     reads: ['listOperatorAuditEntries', 'getOperatorOrganization'],
   },
-  component: lazyRouteComponent(() => import('../pages/operator/platform-audit-page'), 'PlatformAuditPage'),
+  component: lazyPage(() => import('../pages/operator/platform-audit-page'), 'PlatformAuditPage'),
 });
 const instancesRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'instances',
   staticData: { title: 'Instances', least: 'operator', reads: ['listInstances'] },
-  component: lazyRouteComponent(() => import('../pages/operator/instances-page'), 'InstancesPage'),
+  component: lazyPage(() => import('../pages/operator/instances-page'), 'InstancesPage'),
 });
 
 /** Pages of the platform's staff. */

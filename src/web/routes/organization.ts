@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
+import { lazyPage } from './lazy-page';
 import { requestsPageSearch } from '../api/request-search';
 import { usageSearch } from '../api/usage-search';
 import { textOf } from '../app/search-values';
@@ -17,7 +18,7 @@ const modelSearch = ({ model }: Record<string, unknown>): { readonly model?: str
 const organizationRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'o/$org',
-  component: lazyRouteComponent(() => import('../app/organization-layout'), 'OrganizationLayout'),
+  component: lazyPage(() => import('../app/organization-layout'), 'OrganizationLayout'),
 });
 const overviewRoute = createRoute({
   getParentRoute: () => organizationRoute,
@@ -27,119 +28,119 @@ const overviewRoute = createRoute({
     least: 'viewer',
     reads: ['getBalance', 'getUsageSeries', 'listRequests', 'listJobs', 'listApiKeys', 'listDashboardModels'],
   },
-  component: lazyRouteComponent(() => import('../pages/overview/overview-page'), 'OverviewPage'),
+  component: lazyPage(() => import('../pages/overview/overview-page'), 'OverviewPage'),
 });
 const usageRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'usage',
   validateSearch: usageSearch,
   staticData: { title: 'Usage', least: 'viewer', reads: ['getUsageSeries', 'listApiKeys'] },
-  component: lazyRouteComponent(() => import('../pages/usage/usage-page'), 'UsagePage'),
+  component: lazyPage(() => import('../pages/usage/usage-page'), 'UsagePage'),
 });
 const requestsRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'requests',
   validateSearch: requestsPageSearch,
   staticData: { title: 'Requests', least: 'viewer', reads: ['listRequests', 'getUsageSeries', 'listApiKeys'] },
-  component: lazyRouteComponent(() => import('../pages/requests/requests-page'), 'RequestsPage'),
+  component: lazyPage(() => import('../pages/requests/requests-page'), 'RequestsPage'),
 });
 const requestRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'requests/$request',
   staticData: { title: 'Request', least: 'viewer', reads: ['getRequest', 'listApiKeys'] },
-  component: lazyRouteComponent(() => import('../pages/requests/request-page'), 'RequestPage'),
+  component: lazyPage(() => import('../pages/requests/request-page'), 'RequestPage'),
 });
 const jobsRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'jobs',
   validateSearch: jobSearch,
   staticData: { title: 'Jobs', least: 'viewer', reads: ['listJobs'] },
-  component: lazyRouteComponent(() => import('../pages/jobs/jobs-page'), 'JobsPage'),
+  component: lazyPage(() => import('../pages/jobs/jobs-page'), 'JobsPage'),
 });
 const jobRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'jobs/$job',
   staticData: { title: 'Job', least: 'viewer', reads: ['getOrganizationJob'] },
-  component: lazyRouteComponent(() => import('../pages/jobs/job-page'), 'JobPage'),
+  component: lazyPage(() => import('../pages/jobs/job-page'), 'JobPage'),
 });
 const webhooksRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'webhooks',
   validateSearch: webhookSearch,
   staticData: { title: 'Webhooks', least: 'viewer', reads: ['listWebhookDeliveries'] },
-  component: lazyRouteComponent(() => import('../pages/webhooks/webhooks-page'), 'WebhooksPage'),
+  component: lazyPage(() => import('../pages/webhooks/webhooks-page'), 'WebhooksPage'),
 });
 const deliveryRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'webhooks/$delivery',
   staticData: { title: 'Webhook delivery', least: 'viewer', reads: ['getWebhookDelivery'] },
-  component: lazyRouteComponent(() => import('../pages/webhooks/delivery-page'), 'DeliveryPage'),
+  component: lazyPage(() => import('../pages/webhooks/delivery-page'), 'DeliveryPage'),
 });
 const playgroundRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'playground/$kind',
   validateSearch: modelSearch,
   staticData: { title: 'Playground', least: 'viewer', reads: ['listDashboardModels'] },
-  component: lazyRouteComponent(() => import('../pages/playground/playground-page'), 'PlaygroundPage'),
+  component: lazyPage(() => import('../pages/playground/playground-page'), 'PlaygroundPage'),
 });
 const modelsRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'models',
   validateSearch: offeredModelsSearch,
   staticData: { title: 'Models', least: 'viewer', reads: ['listDashboardModels'] },
-  component: lazyRouteComponent(() => import('../pages/models/models-page'), 'ModelsPage'),
+  component: lazyPage(() => import('../pages/models/models-page'), 'ModelsPage'),
 });
 const modelRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'models/$vendor/$name',
   staticData: { title: 'Model', least: 'viewer', reads: ['listDashboardModels', 'getUsageSeries'] },
-  component: lazyRouteComponent(() => import('../pages/models/model-page'), 'ModelPage'),
+  component: lazyPage(() => import('../pages/models/model-page'), 'ModelPage'),
 });
 const keysRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'keys',
   validateSearch: parseKeyFilter,
   staticData: { title: 'API keys', least: 'viewer', reads: ['listApiKeys'] },
-  component: lazyRouteComponent(() => import('../pages/keys/keys-page'), 'KeysPage'),
+  component: lazyPage(() => import('../pages/keys/keys-page'), 'KeysPage'),
 });
 const keyRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'keys/$key',
   staticData: { title: 'API key', least: 'viewer', reads: ['getApiKey', 'getUsageSeries', 'listRequests'] },
-  component: lazyRouteComponent(() => import('../pages/keys/key-page'), 'KeyPage'),
+  component: lazyPage(() => import('../pages/keys/key-page'), 'KeyPage'),
 });
 const explainRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'explain',
   validateSearch: explainSearch,
   staticData: { title: 'Explain', least: 'developer', reads: ['listApiKeys'] },
-  component: lazyRouteComponent(() => import('../pages/explain/explain-page'), 'ExplainPage'),
+  component: lazyPage(() => import('../pages/explain/explain-page'), 'ExplainPage'),
 });
 const billingRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'billing',
   validateSearch: billingSearch,
   staticData: { title: 'Billing', least: 'viewer', reads: ['getBalance'] },
-  component: lazyRouteComponent(() => import('../pages/billing/billing-page'), 'BillingPage'),
+  component: lazyPage(() => import('../pages/billing/billing-page'), 'BillingPage'),
 });
 const membersRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'members',
   staticData: { title: 'Members', least: 'viewer', reads: ['listMembers'] },
-  component: lazyRouteComponent(() => import('../pages/people/members-page'), 'MembersPage'),
+  component: lazyPage(() => import('../pages/people/members-page'), 'MembersPage'),
 });
 const auditRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'audit',
   validateSearch: parseAuditFilter,
   staticData: { title: 'Audit log', least: 'admin', reads: ['listAuditEntries', 'listMembers', 'listApiKeys'] },
-  component: lazyRouteComponent(() => import('../pages/people/audit-page'), 'AuditPage'),
+  component: lazyPage(() => import('../pages/people/audit-page'), 'AuditPage'),
 });
 const settingsRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'settings',
   staticData: { title: 'Settings', least: 'viewer', reads: ['getOrganization'] },
-  component: lazyRouteComponent(() => import('../pages/people/settings-page'), 'SettingsPage'),
+  component: lazyPage(() => import('../pages/people/settings-page'), 'SettingsPage'),
 });
 
 /** Pages of an organization, for its members. */

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { createRoute, redirect } from '@tanstack/react-router';
+import { lazyPage } from './lazy-page';
 import { isApiError } from '../api/errors';
 import { currentUserQuery } from '../api/session';
 import { preferences } from '../app/preferences';
@@ -8,7 +9,7 @@ import { rootRoute } from './root';
 export const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'signed-in',
-  component: lazyRouteComponent(() => import('../app/signed-in-layout'), 'SignedInLayout'),
+  component: lazyPage(() => import('../app/signed-in-layout'), 'SignedInLayout'),
   beforeLoad: async ({ context, location }) => {
     // The router loads the page again after a Back that it refused.
     if (isSessionEnded()) return;
@@ -38,13 +39,13 @@ const accountRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'account',
   staticData: { title: 'Account', least: 'user', reads: ['getCurrentUser', 'listSessions'] },
-  component: lazyRouteComponent(() => import('../pages/accounts/account-page'), 'AccountPage'),
+  component: lazyPage(() => import('../pages/accounts/account-page'), 'AccountPage'),
 });
 const newOrganizationRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'organizations/new',
   staticData: { title: 'New organization', least: 'user' },
-  component: lazyRouteComponent(() => import('../pages/accounts/new-organization-page'), 'NewOrganizationPage'),
+  component: lazyPage(() => import('../pages/accounts/new-organization-page'), 'NewOrganizationPage'),
 });
 
 /** Pages of every user. */

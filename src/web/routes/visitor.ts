@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
+import { lazyPage } from './lazy-page';
 import { VisitorLayout } from '../app/visitor-layout';
 import { rootRoute } from './root';
 
@@ -13,37 +14,37 @@ const loginRoute = createRoute({
   path: 'login',
   validateSearch: nextSearch,
   staticData: { title: 'Sign in', least: 'anyone' },
-  component: lazyRouteComponent(() => import('../pages/accounts/login-page'), 'LoginPage'),
+  component: lazyPage(() => import('../pages/accounts/login-page'), 'LoginPage'),
 });
 const registerRoute = createRoute({
   getParentRoute: () => visitorRoute,
   path: 'register',
   staticData: { title: 'Register', least: 'anyone' },
-  component: lazyRouteComponent(() => import('../pages/accounts/register-page'), 'RegisterPage'),
+  component: lazyPage(() => import('../pages/accounts/register-page'), 'RegisterPage'),
 });
 const forgotPasswordRoute = createRoute({
   getParentRoute: () => visitorRoute,
   path: 'forgot-password',
   staticData: { title: 'Forgotten password', least: 'anyone' },
-  component: lazyRouteComponent(() => import('../pages/accounts/forgot-password-page'), 'ForgotPasswordPage'),
+  component: lazyPage(() => import('../pages/accounts/forgot-password-page'), 'ForgotPasswordPage'),
 });
 const verifyEmailRoute = createRoute({
   getParentRoute: () => visitorRoute,
   path: 'verify-email',
   staticData: { title: 'Confirm your e-mail address', least: 'anyone' },
-  component: lazyRouteComponent(() => import('../pages/accounts/verify-email-page'), 'VerifyEmailPage'),
+  component: lazyPage(() => import('../pages/accounts/verify-email-page'), 'VerifyEmailPage'),
 });
 const resetPasswordRoute = createRoute({
   getParentRoute: () => visitorRoute,
   path: 'reset-password',
   staticData: { title: 'Set a new password', least: 'anyone' },
-  component: lazyRouteComponent(() => import('../pages/accounts/reset-password-page'), 'ResetPasswordPage'),
+  component: lazyPage(() => import('../pages/accounts/reset-password-page'), 'ResetPasswordPage'),
 });
 const acceptInvitationRoute = createRoute({
   getParentRoute: () => visitorRoute,
   path: 'accept-invitation',
   staticData: { title: 'Accept your invitation', least: 'anyone' },
-  component: lazyRouteComponent(() => import('../pages/accounts/accept-invitation-page'), 'AcceptInvitationPage'),
+  component: lazyPage(() => import('../pages/accounts/accept-invitation-page'), 'AcceptInvitationPage'),
 });
 
 /** `model`: the model to try. */
