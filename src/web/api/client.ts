@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch';
 import type { paths } from '../../contract/dashboard';
-import { ApiError } from './errors';
+import { ApiError, isApiError } from './errors';
 
 type SessionListener = () => void;
 let onSessionEnded: SessionListener = () => undefined;
@@ -56,12 +56,22 @@ interface Reply {
  * @throws ApiError
  */
 export async function unwrap<R extends Reply>(call: Promise<R>): Promise<Exclude<R['data'], undefined>> {
-  const { data, error, response } = await call;
+  const { data, error, response } = await wholeReply(call);
   if (response.ok) return data as Exclude<R['data'], undefined>;
   const failure = ApiError.of(response, error);
   if (failure.code === 'unauthenticated') onSessionEnded();
   if (isOfOrganization(response) && (failure.code === 'forbidden' || failure.code === 'not_found')) onAccessRefused();
   throw failure;
+}
+
+/** @throws ApiError when the connection ends within the body, or a proxy replies with something else than JSON. */
+async function wholeReply<R extends Reply>(call: Promise<R>): Promise<R> {
+  try {
+    return await call;
+  } catch (error) {
+    const isAborted = error instanceof DOMException && error.name === 'AbortError';
+    throw isAborted || isApiError(error) ? error : ApiError.unreachable();
+  }
 }
 
 function isOfOrganization({ url }: Response): boolean {
