@@ -1,4 +1,5 @@
 import { Mailer, type Mail } from '../../src/core/mail/mailer';
+import { tablesThatScroll } from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { DashboardClient } from '../harness/dashboard-client';
 import { TestGateway } from '../harness/gateway';
@@ -40,6 +41,7 @@ describeJourney('the people of an organization', () => {
     await rename(grace, 'Grace Hopper');
     const joan = await colleagueOf(owner, 'viewer');
     await rename(joan, 'Joan Clarke');
+    await rename(await colleagueOf(owner, 'viewer'), 'Wolfeschlegelsteinhausen'.repeat(8));
     const user = await openPage(owner, '/members', 'Members');
     const { page } = user;
 
@@ -52,6 +54,9 @@ describeJourney('the people of an organization', () => {
     const invitations = page.getByRole('region', { name: 'Invitations' });
     await invitations.getByText('alan@example.com', { exact: true }).waitFor();
     expect(mails.map(({ to }) => to)).toEqual(['alan@example.com']);
+    await page.setViewportSize({ width: 640, height: 800 });
+    expect(await tablesThatScroll(page)).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 800 });
     await user.picture('members');
     await Promise.all([
       page.waitForResponse(/\/invitations$/),

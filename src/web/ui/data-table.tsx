@@ -44,7 +44,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   if (rows.length === 0 && empty !== undefined) return empty;
   const padding = dense ? 'py-1' : 'py-2.5';
   const classOf = ({ end, priority, shrinks }: Column<Row>): string =>
-    `px-1.5 first:ps-4 last:pe-3 sm:px-3 sm:first:ps-5 sm:last:pe-5 ${end ? 'text-end tabular-nums' : 'text-start'} ${priority === undefined ? '' : HIDDEN[priority]} ${shrinks ? 'max-sm:w-full max-sm:max-w-0' : ''}`;
+    `px-1.5 first:ps-4 last:pe-3 sm:px-3 sm:first:ps-5 sm:last:pe-5 ${end ? 'text-end tabular-nums' : 'text-start'} ${priority === undefined ? '' : HIDDEN[priority]} ${shrinks ? 'max-md:w-full max-md:max-w-0' : ''}`;
   return (
     <div role="region" aria-label={label} tabIndex={0} className="relative overflow-x-auto rounded-xl">
       <table className="w-full border-collapse">

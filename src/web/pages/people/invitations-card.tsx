@@ -25,7 +25,7 @@ const COLUMNS: ReadonlyArray<Column<Invitation>> = [
     head: 'E-mail',
     shrinks: true,
     cell: ({ email }) => (
-      <span className="block truncate sm:max-w-60 xl:max-w-80" title={email}>
+      <span className="block truncate md:max-w-60 xl:max-w-80" title={email}>
         {email}
       </span>
     ),

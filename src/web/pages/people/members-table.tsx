@@ -51,7 +51,7 @@ function nameColumn(ownId: string): Column<Member> {
     head: 'Name',
     shrinks: true,
     cell: ({ name, email, user_id: id }) => (
-      <div className="min-w-0 sm:max-w-80">
+      <div className="min-w-0 md:max-w-80">
         <span className="block truncate font-medium" title={name}>
           {name}
           {id === ownId && <span className="font-normal text-muted"> (you)</span>}
