@@ -1,4 +1,5 @@
 /** A program for `MediaProcesses` that does what its task says. */
+import { writeFileSync } from 'node:fs';
 import { serveTasks } from '../../src/core/media/media-program';
 
 export type ScriptedTask =
@@ -7,9 +8,13 @@ export type ScriptedTask =
   | 'crash'
   | 'reply, then crash'
   | 'reply, then crash with the next task'
+  | `${typeof CREATE}${string}`
   | 'keys'
   | 'items'
   | 'numbers';
+
+/** Before the path of a file that exists once the reply is in the pipe. */
+const CREATE = 'reply, then create ';
 
 /** They allocate until the process ends. */
 const FILLS = {
@@ -36,6 +41,10 @@ serveTasks<ScriptedTask>(async (task, readRange) => {
     return task;
   }
   if (task === 'reply') return task;
+  if (isCreate(task)) {
+    setImmediate(() => writeFileSync(task.slice(CREATE.length), ''));
+    return task;
+  }
   if (task === 'read') return Buffer.from(await readRange(2, 5)).toString();
   if (task !== 'crash' && task !== 'reply, then crash') return FILLS[task]();
   setImmediate(() => {
@@ -43,3 +52,7 @@ serveTasks<ScriptedTask>(async (task, readRange) => {
   });
   return task === 'crash' ? new Promise(() => undefined) : task;
 });
+
+function isCreate(task: ScriptedTask): task is `${typeof CREATE}${string}` {
+  return task.startsWith(CREATE);
+}

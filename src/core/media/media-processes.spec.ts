@@ -1,6 +1,10 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { ScriptedTask } from '../../../test/harness/media-program';
 import { MediaProcesses, type ReadRange } from './media-processes';
 
+const CREATE = 'reply, then create ';
 const PROGRAM = require.resolve('../../../test/harness/media-program');
 const PATIENCE_MS = 60_000;
 const processes = new MediaProcesses<string>(PROGRAM, PATIENCE_MS, 2);
@@ -60,13 +64,21 @@ describe('media processes', () => {
   });
 
   it('start no task in a process whose reply arrived after its time limit', async () => {
-    const late = new MediaProcesses<string>(PROGRAM, 1_000, 1);
+    const late = new MediaProcesses<string>(PROGRAM, PATIENCE_MS, 1);
     await late.run('reply', null);
-    const outcomes = [late.run('reply', null), late.run('reply', null)];
+    const folder = mkdtempSync(join(tmpdir(), 'media-processes-'));
+    const replied = join(folder, 'replied');
+    const timers = jest.spyOn(globalThis, 'setTimeout');
+    const first = late.run(`${CREATE}${replied}`, null);
+    const onTimeLimit = timers.mock.lastCall?.[0] as () => void;
+    timers.mockRestore();
+    const second = late.run('reply', null);
     // The reply arrives while the event loop is blocked; afterwards, timers run first.
-    for (const until = performance.now() + 1_300; performance.now() < until;);
-    expect(await Promise.all(outcomes)).toEqual(['reply', 'reply']);
+    while (!existsSync(replied)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    onTimeLimit();
+    expect(await Promise.all([first, second])).toEqual([`${CREATE}${replied}`, 'reply']);
     await late.close();
+    rmSync(folder, { recursive: true });
   });
 
   it('skip waiting files whose clients have disconnected, and free their bytes', async () => {
