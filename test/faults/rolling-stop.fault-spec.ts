@@ -27,7 +27,16 @@ describe('a gateway that is stopped behind a load balancer', () => {
     operator = await Operator.connect(database.url);
     customer = await operator.customer();
   });
-  beforeEach(async () => {
+  afterEach(endChildren);
+  afterAll(async () => {
+    await upstream.stop();
+    await operator.close();
+    await database.drop();
+    catalog.remove();
+  });
+
+  async function start(shutdownDelayMs: number): Promise<void> {
+    // The management port cannot choose one itself: 0 disables it.
     const port = await findFreePort();
     managementUrl = `http://127.0.0.1:${port}`;
     gateway = await GatewayProcess.start({
@@ -37,17 +46,10 @@ describe('a gateway that is stopped behind a load balancer', () => {
       environment: {
         OPENAI_COMPATIBLE_BASE_URL: `${upstream.origin}/v1`,
         MANAGEMENT_PORT: String(port),
-        SHUTDOWN_DELAY_MS: String(SHUTDOWN_DELAY_MS),
+        SHUTDOWN_DELAY_MS: String(shutdownDelayMs),
       },
     });
-  });
-  afterEach(endChildren);
-  afterAll(async () => {
-    await upstream.stop();
-    await operator.close();
-    await database.drop();
-    catalog.remove();
-  });
+  }
 
   const probe = async (path: string): Promise<number> => (await fetch(`${managementUrl}${path}`)).status;
   const ask = (stream: boolean, send = chatUntilServed): Promise<Exchange> => {
@@ -73,21 +75,21 @@ describe('a gateway that is stopped behind a load balancer', () => {
       response.write(chunk({ role: 'assistant', content: 'Hello' }));
       waiting.push(() => response.end(chunk({}, 'stop') + usageChunk(10, 5) + event('[DONE]')));
     };
+    await start(SHUTDOWN_DELAY_MS);
     expect([await probe('/live'), await probe('/serving')]).toEqual([200, 200]);
     const streams = Promise.all(Array.from({ length: STREAMS }, () => ask(true)));
     await until('the streams', 20_000, () => waiting.length === STREAMS);
 
+    const stoppedAtMs = performance.now();
     const stopping = gateway.stop();
     while ((await probe('/serving')) === 200) await delay(1);
-    const unservingAtMs = performance.now();
     // Clients of a balancer that has not noticed yet keep sending.
     let served = 0;
     let refusedAfterMs: number | null = null;
     while (refusedAfterMs === null) {
-      const startedAtMs = performance.now();
       const reply = summarize([await ask(false, chat)]);
       if ('complete' in reply) served++;
-      else if ('503 service_unavailable' in reply) refusedAfterMs = startedAtMs - unservingAtMs;
+      else if ('503 service_unavailable' in reply) refusedAfterMs = performance.now() - stoppedAtMs;
       else throw new Error(JSON.stringify(reply));
     }
     expect([await probe('/live'), await probe('/serving'), await probe('/ready')]).toEqual([200, 503, 503]);
@@ -97,13 +99,13 @@ describe('a gateway that is stopped behind a load balancer', () => {
     expect(await stopping).toEqual({ code: 0, signal: null });
     report('rolling stop', { streams: summarize(exchanges), served, refusedAfterMs: Math.round(refusedAfterMs) });
     expect(summarize(exchanges)).toEqual({ complete: STREAMS });
-    expect(served).toBeGreaterThan(0);
-    // The probe noticed the change a little later than it happened.
-    expect(refusedAfterMs).toBeGreaterThan(SHUTDOWN_DELAY_MS - 1_000);
+    // From before the signal until after the refusal: a stalled machine only adds to it. Timers may fire 1 ms early.
+    expect(refusedAfterMs).toBeGreaterThan(SHUTDOWN_DELAY_MS - 10);
     expect(await operator.violations()).toEqual([]);
   });
 
   it('exits at once on a second signal', async () => {
+    await start(600_000);
     const stopping = gateway.stop();
     while ((await probe('/serving')) === 200) await delay(1);
     // A signal within half a second is the same Ctrl-C.
@@ -112,5 +114,3 @@ describe('a gateway that is stopped behind a load balancer', () => {
     expect(await stopping).toEqual({ code: 1, signal: null });
   });
 });
-
-/** The management port cannot choose one itself: 0 disables it. */
