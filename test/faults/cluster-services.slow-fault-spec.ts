@@ -12,7 +12,7 @@ import { HealthSharing } from '../../src/models/routing/health-sharing';
 import { until } from './figures';
 import { endChildren } from '../harness/child-process';
 import { untilReady } from '../harness/redis';
-import { RedisCluster } from '../harness/redis-cluster';
+import { QUICK_FAILOVER_MS, RedisCluster } from '../harness/redis-cluster';
 import { REDIS_IS_INSTALLED } from '../harness/redis-servers';
 import {
   arrive,
@@ -47,7 +47,7 @@ whenInstalled('a Redis Cluster (skipped where redis-server is not installed)', (
   };
 
   beforeEach(async () => {
-    cluster = await RedisCluster.start();
+    cluster = await RedisCluster.start(QUICK_FAILOVER_MS);
   });
   afterEach(async () => {
     await closeProcesses();

@@ -2,7 +2,7 @@ import { clusterKeys } from '../../src/auth/rate-limits/limit-keys';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
-import { RedisCluster } from '../harness/redis-cluster';
+import { QUICK_FAILOVER_MS, RedisCluster } from '../harness/redis-cluster';
 import { REDIS_IS_INSTALLED, type RedisServer } from '../harness/redis-servers';
 import { chatBody, ChatLoad, type Exchange, summarize } from './chat-load';
 import { allowedMs, report, until } from './figures';
@@ -26,7 +26,7 @@ whenInstalled('a gateway on a Redis Cluster (skipped where redis-server is not i
     operator = await Operator.connect(database.url);
   });
   beforeEach(async () => {
-    cluster = await RedisCluster.start();
+    cluster = await RedisCluster.start(QUICK_FAILOVER_MS);
     gateway = await GatewayProcess.start({
       databaseUrl: database.url,
       redisUrl: cluster.url,
