@@ -4,11 +4,9 @@ import type { Answer } from '../../conformance/fake-upstream';
 import { findFreePort } from '../../harness/child-process';
 import { settle } from '../../harness/event-loop';
 import { chunk } from '../../harness/upstream-models';
-import { answers, COST, cuts, hangs, refuses, TwoUpstreams } from './two-upstreams';
+import { answers, COST, cuts, hangs, QUICK_FAILURE_MS, refuses, TwoUpstreams } from './two-upstreams';
 
 const REPLY_LIMIT_MS = 3_000;
-/** How long a failure may take and still be retried at the same deployment. */
-const QUICK_FAILURE_MS = 1_000;
 
 let world: TwoUpstreams;
 beforeAll(async () => {
@@ -80,15 +78,9 @@ describe.each([false, true])('a provider that fails before the first token (stre
 
 describe('a provider that recovers', () => {
   it('is retried once and charged as if the first attempt had not failed', async () => {
-    let startedAtMs: number;
-    // A stalled machine again: a slow failure is not retried.
-    do {
-      await world.reset();
-      world.first.answer = (response, request) =>
-        (world.first.received.length === 1 ? refuses(503) : answers)(response, request);
-      startedAtMs = performance.now();
-      expect((await world.call('local/pair')).status).toBe(200);
-    } while (performance.now() - startedAtMs > QUICK_FAILURE_MS);
+    const recovers: Answer = (response, request) =>
+      (world.first.received.length === 1 ? refuses(503) : answers)(response, request);
+    expect((await world.callQuickly(recovers, 'local/pair')).status).toBe(200);
     expect(world.calls).toEqual([2, 0]);
     expect(await world.spent()).toEqual({ paid: COST.first, held: 0 });
   });
@@ -217,10 +209,15 @@ it('tries an unreachable provider twice, then another provider', async () => {
     expect(alone.status).toBe(503);
     expect(alone.json.error.code).toBe('provider_unavailable');
     expect(await cutOff.spent()).toEqual({ paid: 0, held: 0 });
+    const startedAtMs = performance.now();
     expect((await cutOff.call('local/pair')).status).toBe(200);
+    const isQuick = performance.now() - startedAtMs < QUICK_FAILURE_MS;
     expect(await cutOff.spent()).toEqual({ paid: COST.second, held: 0 });
-    const records = await cutOff.gateway.rows('SELECT attempts FROM usage_record ORDER BY id');
-    expect(records).toEqual([{ attempts: 2 }, { attempts: 3 }]);
+    const records = await cutOff.gateway.rows<{ attempts: number }>('SELECT attempts FROM usage_record ORDER BY id');
+    const [solo, pair] = records.map(({ attempts }) => attempts);
+    expect(solo).toBe(2);
+    // As in the table: a slow failure is not retried at the same deployment.
+    expect(isQuick ? [3] : [2, 3]).toContain(pair);
   } finally {
     await cutOff.stop();
   }
