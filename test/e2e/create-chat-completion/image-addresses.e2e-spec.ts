@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createGateway } from '../../../src/create-gateway';
 import { FakeUpstream } from '../../conformance/fake-upstream';
+import { PATIENCE_MS } from '../../harness/database';
 import { TestGateway, type CallReply, type TestCustomer } from '../../harness/gateway';
 import { PIXEL, PublicHost, respondWith } from '../../harness/public-host';
 import { takeAttempts } from '../../harness/socket-watch';
@@ -46,10 +48,16 @@ beforeAll(async () => {
   host = await PublicHost.start();
   upstream = await FakeUpstream.start();
   writeFileSync(join(catalog.path, 'inlining.json'), JSON.stringify(models));
-  gateway = await TestGateway.start({
+  const settings = {
     OPENAI_COMPATIBLE_BASE_URL: `${upstream.origin}/v1`,
     CATALOG_DIR: catalog.path,
     OUTBOUND_ALLOW_CIDRS: '127.0.0.1',
+  };
+  // On a busy machine, many or large images take longer than the gateway allows.
+  const limits = { connectMs: PATIENCE_MS, imageMs: PATIENCE_MS };
+  gateway = await TestGateway.start(settings, undefined, undefined, ({ outbound, ...config }, ...rest) => {
+    const patient = { ...outbound, limits };
+    return createGateway({ ...config, outbound: patient }, ...rest);
   });
   customer = await gateway.customer();
 });

@@ -48,8 +48,9 @@ describe('the receipt of a request', () => {
   });
 
   it.each([false, true])('lists every attempt with its provider and outcome (stream: %s)', async (stream) => {
-    usage.upstreams.first.answer = refuses(503);
-    const receipt = await usage.receiptOf(await usage.upstreams.call('local/pair', { stream }));
+    const reset = (): Promise<void> => usage.reset();
+    const reply = await usage.upstreams.callQuickly(refuses(503), 'local/pair', { stream }, reset);
+    const receipt = await usage.receiptOf(reply);
     expect(receipt.attempts.map((each) => [each.number, each.provider, each.outcome])).toEqual([
       [1, 'openai-compatible', 'provider_unavailable'],
       [2, 'openai-compatible', 'provider_unavailable'],
