@@ -176,8 +176,12 @@ describe('traceparent', () => {
     const { key } = await traced.customer();
     const body = { model: 'local/chat', messages: [{ role: 'user', content: 'hi' }] };
     await traced.call('/v1/chat/completions', { key, headers: { traceparent: traceparent('01') }, body });
-    await traced.app.get(Tracing, { strict: false }).flush();
-    const call = collector.spans.find(({ name }) => name === 'chat local/chat');
+    const findCall = async (): Promise<ReceivedSpan | undefined> => {
+      await traced.app.get(Tracing, { strict: false }).flush();
+      return collector.spans.find(({ name }) => name === 'chat local/chat');
+    };
+    await until(async () => (await findCall()) !== undefined);
+    const call = await findCall();
     expect(attributesOf(call as ReceivedSpan)).toMatchObject({
       'gen_ai.response.model': 'model-2026-11-01',
       'server.address': '127.0.0.1',

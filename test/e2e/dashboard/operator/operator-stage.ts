@@ -100,9 +100,9 @@ export class OperatorStage {
   }
 }
 
-/** Resolves when `holds` returns true; rejects with `what` after ten seconds. */
+/** Resolves when `holds` returns true; rejects with `what` after a minute. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 60_000;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`timed out: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
