@@ -1,6 +1,7 @@
 /** Dashboard actions on API keys. */
 import { randomUUID } from 'node:crypto';
 import { LedgerService } from '../../../../src/billing/ledger/ledger.service';
+import { until } from '../../../faults/figures';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import type { CallReply, TestGateway } from '../../../harness/gateway';
 
@@ -40,15 +41,10 @@ export const ask = (gateway: TestGateway, key: string): Promise<CallReply> =>
 
 /** Repeats the request until the response matches, because processes learn of changes asynchronously. */
 export async function becomes(gateway: TestGateway, expected: string, key: string): Promise<void> {
-  for (let left = 100; ; left--) {
+  await until(`the response ${expected}`, 60_000, async () => {
     const reply = await ask(gateway, key);
-    const answer = reply.status === 200 ? '200' : `${reply.status} ${reply.json.error.code}`;
-    if (answer === expected || left === 0) {
-      expect(answer).toBe(expected);
-      return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+    return expected === (reply.status === 200 ? '200' : `${reply.status} ${reply.json.error.code}`);
+  });
 }
 
 export function expectError(reply: CallReply, status: number, code: string, param?: string): void {
