@@ -11,7 +11,7 @@ import { createMoneyPool } from '../../src/core/database/money-pool';
 import type { ApiKeySettingsInput } from '../../src/auth/api-keys/api-key-settings';
 import { ApiKeyService } from '../../src/auth/api-keys/api-key.service';
 import { OrganizationService } from '../../src/dashboard/organizations/organization.service';
-import { createTestPool } from '../harness/database';
+import { createTestPool, patientDatabase } from '../harness/database';
 import { TEST_PEPPER } from '../harness/gateway-process';
 
 export interface Customer {
@@ -34,8 +34,8 @@ export class Operator {
   ) {}
 
   static async connect(databaseUrl: string): Promise<Operator> {
-    // The test can block this process.
-    const settings = { url: databaseUrl, poolSize: 2, connectTimeoutMs: 60_000, onPoolError: ignore };
+    // The test can block this process, and its load the server.
+    const settings = { url: patientDatabase(databaseUrl), poolSize: 2, connectTimeoutMs: 60_000, onPoolError: ignore };
     const dataSource = await createDataSource(settings).initialize();
     const moneyPool = createMoneyPool(settings);
     const readPool = createTestPool(databaseUrl, 2);
