@@ -16,11 +16,11 @@ describe('toBase64Pieces', () => {
     const images = Array.from({ length: 10 }, () => Buffer.alloc(4 * 1_048_576, 1));
     let ticks = 0;
     let done = false;
-    const countTurn = (): void => {
+    const countTick = (): void => {
       ticks++;
-      if (!done) setImmediate(countTurn);
+      if (!done) setImmediate(countTick);
     };
-    setImmediate(countTurn);
+    setImmediate(countTick);
     let pieces = 0;
     for (const bytes of images) pieces += (await toBase64Pieces(bytes)).length;
     done = true;

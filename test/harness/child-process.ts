@@ -46,14 +46,14 @@ export class ManagedChild {
     if (this.process.pid === undefined) throw new Error(`${command} could not be started`);
     this.pid = this.process.pid;
     running.add(this);
-    tellGuard(this.pid, program.stopSignal);
+    notifyGuard(this.pid, program.stopSignal);
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => (this.written += text));
     }
     // `close` comes after the last output, `exit` may come before it.
     this.exited = once(this.process, 'close').then((ending) => {
       running.delete(this);
-      tellGuard(this.pid, null);
+      notifyGuard(this.pid, null);
       const [code, signal] = ending as [number | null, NodeJS.Signals | null];
       return { code, signal };
     });
@@ -114,7 +114,7 @@ export async function findFreePort(): Promise<number> {
   return port;
 }
 
-function tellGuard(pid: number, stopSignal: NodeJS.Signals | null): void {
+function notifyGuard(pid: number, stopSignal: NodeJS.Signals | null): void {
   if (guard === undefined) {
     // Detached, so that Ctrl-C in a terminal does not end the guard together with the runner.
     guard = fork(join(__dirname, 'child-guard.js'), { detached: true, execArgv: [], stdio: 'ignore' });

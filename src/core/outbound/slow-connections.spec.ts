@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DistantHost } from '../../../test/harness/distant-host';
 import { PublicHost } from '../../../test/harness/public-host';
@@ -30,7 +30,7 @@ it('waits for a host that takes a second to connect, although its other address 
   host.answer = (response) => response.writeHead(204).end();
   const posting = client.postWebhook(`https://${NAME}:${distant.port}/`, {}, Buffer.from('{}'));
   let attempts = takeAttempts();
-  for (; attempts.length === 0; attempts = takeAttempts()) await nextTurn();
+  for (; attempts.length === 0; attempts = takeAttempts()) await nextIteration();
   // Its first packet was lost.
   distant.comeNearer();
   await expect(posting).resolves.toMatchObject({ status: 204 });

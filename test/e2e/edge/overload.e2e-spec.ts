@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { until } from '../../faults/figures';
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
 
@@ -19,7 +19,7 @@ afterAll(() => gateway.stop());
 
 /** Keeps the event loop, which the gateway shares with the test, permanently busy. */
 async function keepBusyUntil(isEnough: () => boolean): Promise<void> {
-  while (!isEnough()) await nextTurn();
+  while (!isEnough()) await nextIteration();
 }
 
 async function askUntil(status: number): Promise<Awaited<ReturnType<TestGateway['call']>>> {

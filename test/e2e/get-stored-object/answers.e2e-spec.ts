@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import { TestGateway } from '../../harness/gateway';
 
@@ -132,18 +132,18 @@ describe('a large object', () => {
     const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
     await once(incoming, 'readable');
     // The client stops reading. Further data fills only the socket buffers.
-    for (let index = 0; index < 200; index++) await nextTurn();
+    for (let index = 0; index < 200; index++) await nextIteration();
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
     expect(openObjects()).toHaveLength(1);
     outgoing.destroy();
-    while (openObjects().length > 0) await nextTurn();
+    while (openObjects().length > 0) await nextIteration();
   });
 
   it('arrives complete and leaves no file open, and so do refused ranges, HEAD and 304', async () => {
     const bytes = randomBytes(5 * 1024 * 1024 + 7);
     const large = await storedAt(bytes);
     expect((await gateway.call(large)).bytes.equals(bytes)).toBe(true);
-    while (openObjects().length > 0) await nextTurn();
+    while (openObjects().length > 0) await nextIteration();
     // Garbage collection has no time to hide leaked files.
     await gateway.call(large, { headers: { range: `bytes=${bytes.length}-` } });
     expect(openObjects()).toEqual([]);

@@ -117,8 +117,8 @@ describe('billing during failures of the database or its connections', () => {
 
   it.each<[string, () => void]>([
     ['down', () => proxy.cutOff()],
-    ['deaf', () => proxy.fail('toClient', { hang: true })],
-    ['frozen', () => proxy.fail('toServer', { hang: true })],
+    ['silent', () => proxy.fail('toClient', { hang: true })],
+    ['unreachable', () => proxy.fail('toServer', { hang: true })],
   ])(
     'refuses within 2.5 s while the database is %s, and leaves no hold behind when it is back',
     async (_mode, fail) => {

@@ -66,7 +66,7 @@ function settleStored(command: FinishCommand) {
   }));
 }
 
-it('an undelivered answer whose charge came too late is neither charged nor stored', async () => {
+it('neither charges nor stores an undelivered response whose settlement timed out', async () => {
   const command = keyedCommand(account, 100n, claimOf('key'));
   await engine.reservations.reserve(command);
   wire.cutOff();
@@ -77,7 +77,7 @@ it('an undelivered answer whose charge came too late is neither charged nor stor
   expect(await recordsOf(observer, account)).toEqual([]);
 });
 
-it('a stream that was delivered is charged later, together with its copy', async () => {
+it('charges a delivered stream and stores its copy once the database is back', async () => {
   const command = keyedCommand(account, 100n, claimOf('key'));
   await engine.reservations.reserve(command);
   wire.cutOff();
@@ -91,7 +91,7 @@ it('a stream that was delivered is charged later, together with its copy', async
   expect(replay?.body.toString()).toBe('{"cost":70}');
 });
 
-it('a stop waits for answers whose copy is not stored yet', async () => {
+it('waits on shutdown for responses whose copy is not stored yet', async () => {
   const command = keyedCommand(account, 100n, claimOf('key'));
   await engine.reservations.reserve(command);
   wire.cutOff();
@@ -103,7 +103,7 @@ it('a stop waits for answers whose copy is not stored yet', async () => {
   expect(await stateOf(command.reservationId)).toBe('settled');
 });
 
-it('a claim whose outcome was never known leaves no key behind', async () => {
+it('releases the key of a claim whose outcome is unknown', async () => {
   await engine.reservations.reserve(keyedCommand(account, 1n, claimOf('first')));
   const command = keyedCommand(account, 100n, claimOf('lost'));
   wire.fail('toClient', { hang: true });

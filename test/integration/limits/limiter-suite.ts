@@ -71,7 +71,7 @@ export function itLimits(servers: () => Pick<BenchOptions, 'cluster'>): void {
     expect((await bench.attempt(principal)).error).toMatchObject({ details: { window: 'minute' } });
   });
 
-  it('never lets in more than its limit within any span, and all of it again after one', async () => {
+  it('never admits more than the limit within any window length, and the whole limit again after it', async () => {
     const principal = caller({ requestsPerSecond: 5 });
     const admittedAtMs: number[] = [];
     while (admittedAtMs.length < 2 * 18) {
@@ -91,7 +91,7 @@ export function itLimits(servers: () => Pick<BenchOptions, 'cluster'>): void {
   it.each<[string, Partial<RateLimits>, number]>([
     ['requests', { requestsPerMinute: 3 }, 1],
     ['tokens', { tokensPerMinute: 30 }, 10],
-  ])('is refused no longer than Retry-After says (%s)', async (_what, limits, tokens) => {
+  ])('admits a refused caller again after its Retry-After (%s)', async (_what, limits, tokens) => {
     const principal = caller(limits);
     let error: GatewayError | null = null;
     while (error === null) {
@@ -115,7 +115,7 @@ export function itLimits(servers: () => Pick<BenchOptions, 'cluster'>): void {
     expect((await bench.attempt(principal, 10)).error).toBeNull();
   });
 
-  it('gives back tokens that were estimated and not used', async () => {
+  it('returns estimated tokens that were not used', async () => {
     const principal = caller({ tokensPerMinute: 100 });
     const { lease } = await bench.attempt(principal, 100);
     expect((await bench.attempt(principal, 1)).error).not.toBeNull();
@@ -186,8 +186,8 @@ export function itLimits(servers: () => Pick<BenchOptions, 'cluster'>): void {
     expect(() => bench.limiter.refuseEarly({ rateLimitHeaders: null }, principal)).not.toThrow();
   });
 
-  it('frees the slots of a process that has died when their leases end, and keeps those of one that lives', async () => {
-    // More than a machine stands still for, between two renewals.
+  it('frees the slots of a dead process when their leases expire, and keeps those of a live one', async () => {
+    // Longer than a machine stalls between two renewals.
     const times = { leaseMs: 6_000, renewEveryMs: 400 };
     const dead = await start({ times: { ...times, renewEveryMs: 600_000 } });
     const alive = await start({ times, keyPrefix: dead.keyPrefix });
@@ -197,7 +197,7 @@ export function itLimits(servers: () => Pick<BenchOptions, 'cluster'>): void {
       await alive.attempt(principal);
       expect(await alive.admitted(1, principal)).toBe(0);
       while ((await alive.admitted(1, principal)) === 0) await delay(20);
-      // The first lease of the one that lives began together with that of the dead.
+      // The first lease of the live process began together with that of the dead one.
       await delay(times.leaseMs / 4);
       expect(await alive.admitted(5, principal)).toBe(0);
     } finally {
@@ -219,7 +219,7 @@ export function itLimits(servers: () => Pick<BenchOptions, 'cluster'>): void {
     },
   );
 
-  it('starts anew with a window of a Redis whose clock was far ahead', async () => {
+  it('discards a window that Redis stored while its clock was far ahead', async () => {
     const principal = caller({ requestsPerMinute: 2 });
     const key = bench.keyOf(principal, 'requests_per_minute');
     const bucket = Math.floor((Date.now() + 3_600_000) / 1_200);
@@ -244,7 +244,7 @@ export function itLimits(servers: () => Pick<BenchOptions, 'cluster'>): void {
     }
   });
 
-  it('leaves nothing behind of callers that have gone', async () => {
+  it('lets every key of a caller expire within two minutes', async () => {
     const principal = caller({ requestsPerSecond: 5, requestsPerMinute: 5, tokensPerMinute: 5, concurrency: 5 });
     await bench.attempt(principal);
     const kinds = ['requests_per_second', 'requests_per_minute', 'tokens_per_minute', 'concurrency'];

@@ -38,7 +38,7 @@ describe('the connection to Redis', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(allowedMs(300));
   });
 
-  it('leaves a server that vanished without closing the connection', async () => {
+  it('reconnects when Redis vanishes without closing the connection', async () => {
     proxy.holdReplies();
     await until('an answer on a new connection', 5_000, () =>
       redis.ping().then(
@@ -48,7 +48,7 @@ describe('the connection to Redis', () => {
     );
   });
 
-  it('takes an answer that arrived while the process had no CPU time, however long that took', async () => {
+  it('accepts a reply that arrived while the process had no CPU time, however late', async () => {
     const direct = createRedis(upstream.href);
     try {
       await untilReady(direct);
@@ -92,12 +92,12 @@ function loggedEvents(spy: jest.SpyInstance): unknown[] {
 
 interface TestProxy {
   readonly port: number;
-  /** Requests still arrive; what Redis replies on the connections so far is kept back. */
+  /** Holds back the replies on the current connections; their requests still reach Redis. */
   holdReplies(): void;
   close(): void;
 }
 
-/** Stands between the client and Redis, so that a test can take Redis away from this client alone. */
+/** A proxy in front of Redis, so that a test can cut off this client alone. */
 async function startProxy(upstream: URL, port = 0): Promise<TestProxy> {
   const sockets = new Set<Socket>();
   let held = new Set<Socket>();

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { systemClock } from '../../../src/core/time/clock';
 import { LocalStorage } from '../../../src/core/storage/local-storage';
 
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   const body = new PassThrough();
   void new LocalStorage(options, systemClock).put(key, body);
   body.write(HALF);
-  while (draftBytes() < HALF.length) await nextTurn();
+  while (draftBytes() < HALF.length) await nextIteration();
   process.send?.('half');
 }
 
