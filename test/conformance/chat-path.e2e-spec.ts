@@ -1,7 +1,8 @@
 /**
- * How many source files run for a plain chat completion, which is how many one must read to follow it. A new file on
- * the path belongs into one that is there already, or raises the ceiling for a reason.
+ * Which source files run for a plain chat completion, and so must be read to follow it. A new file on the path belongs
+ * in one that is there already, or raises the ceiling for a reason.
  */
+import { readFileSync } from 'node:fs';
 import { Session, type Profiler } from 'node:inspector/promises';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +11,7 @@ import { createCatalog } from '../harness/upstream-models';
 import { FakeUpstream } from './fake-upstream';
 
 const SOURCE = resolve(__dirname, '../../src');
+const GUIDE = 'inference/README.md';
 const CALLS = 10;
 
 let upstream: FakeUpstream;
@@ -54,8 +56,26 @@ it.each([
   expect(files.length <= ceiling ? [] : files).toEqual([]);
 });
 
+it('the guide of src/inference lists the files of a chat completion by the mock provider', async () => {
+  const { key } = await gateway.customer();
+  const body = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'Hello' }] };
+  const files = await filesRunByEachCall(() => gateway.call('/v1/chat/completions', { key, body }));
+
+  const listed = filesInTables(readFileSync(resolve(SOURCE, GUIDE), 'utf8'));
+  expect(listed.filter((file) => !files.includes(file))).toEqual([]);
+  // The guide lists of `core` only what is specific to this path.
+  expect(files.filter((file) => !file.startsWith('core/') && !listed.includes(file))).toEqual([]);
+});
+
+/** The files whose links begin the rows of tables. */
+function filesInTables(markdown: string): string[] {
+  return [...markdown.matchAll(/^\| \[.*?\]\((.*?)\)/gm)].map(([, target = '']) =>
+    relative(SOURCE, resolve(SOURCE, GUIDE, '..', target)),
+  );
+}
+
 /** Periodic tasks do not run in each call. */
-async function filesRunByEachCall(call: () => Promise<void>): Promise<string[]> {
+async function filesRunByEachCall(call: () => Promise<unknown>): Promise<string[]> {
   await call();
   const session = new Session();
   session.connect();
