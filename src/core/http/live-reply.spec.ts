@@ -9,7 +9,7 @@ const NEVER_MS = 60_000;
 /** Other paths do not merge events. */
 const MERGE_MS: ReadonlyMap<string, number> = new Map([
   ['/merged', NEVER_MS],
-  ['/merged-briefly', 5],
+  ['/merged-briefly', 20],
 ]);
 
 let server: FastifyInstance;
@@ -149,11 +149,36 @@ describe('an event stream', () => {
     stream(path).write('data: first\n\n');
     stream(path).write(event);
     let received = '';
+    // The second round waits for another timer.
     for await (const piece of client as AsyncIterable<string>) {
       received += piece;
-      if (received.includes(event)) break;
+      const rounds = received.split(event).length - 1;
+      if (rounds === 2) break;
+      if (rounds === 1) stream(path).write(event);
     }
     expect(received).not.toContain(DONE);
     stream(path).abandon();
+  });
+
+  it('keeps the order when an event comes after the merge time, but before the late timer', async () => {
+    const response = await exchange([get('/merged-briefly')], () => {
+      stream('/merged-briefly').write('data: 1\n\n');
+      stream('/merged-briefly').write('data: 2\n\n');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 40);
+      stream('/merged-briefly').write('data: 3\n\n');
+      stream('/merged-briefly').finish('');
+    });
+    expect(response.match(/data: \S+/g)).toEqual(['data: 1', 'data: 2', 'data: 3', 'data: [DONE]']);
+  });
+
+  it('signals that the client has not read enough while events wait for others', async () => {
+    const piece = `data: ${'x'.repeat(65_536)}\n\n`;
+    let isReady: boolean | null = null;
+    await exchange([get('/merged')], () => {
+      while (stream('/merged').write(piece));
+      isReady = stream('/merged').write('data: waits\n\n');
+      stream('/merged').finish('');
+    });
+    expect(isReady).toBe(false);
   });
 });
