@@ -154,6 +154,23 @@ describeJourney('the pages in hardship', () => {
     await user.close();
   });
 
+  it('keep the dashboard when a proxy answers in place of the service', async () => {
+    const { user, page } = await visit();
+    await page.goto(at('/settings'));
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    user.expectFailure(/502|^ApiError: The service could not be reached/);
+    await user.context.route('**/*', (route) => route.fulfill({ status: 502, body: 'Bad Gateway' }));
+    await page.getByRole('link', { name: 'Members' }).click();
+    const retry = page.getByRole('alert').filter({ hasText: 'No connection' }).getByRole('button');
+    const asked = page.waitForResponse((response) => response.request().method() === 'HEAD');
+    await retry.click();
+    await asked;
+    await user.context.unroute('**/*');
+    await retry.click();
+    await page.getByRole('heading', { level: 1, name: 'Members' }).waitFor();
+    await user.close();
+  });
+
   it('open the navigation on a narrow screen where the reader is, and lead on from there', async () => {
     const { user, page } = await visit();
     await page.setViewportSize({ width: 320, height: 640 });

@@ -35,11 +35,11 @@ async function send(request: Request): Promise<Response> {
   }
 }
 
-/** Whether anything answers, in whatever way. */
+/** Whether the document can be loaded: while the service is down, a proxy may answer in its place. */
 export async function isReachable(): Promise<boolean> {
   try {
-    await fetch('/dashboard/', { method: 'HEAD', headers: { accept: 'text/html' } });
-    return true;
+    const { ok } = await fetch('/dashboard/', { method: 'HEAD', headers: { accept: 'text/html' } });
+    return ok;
   } catch {
     return false;
   }
