@@ -271,6 +271,12 @@ describe('toGenerateRequest', () => {
       '{"id":1234567890123456789}',
       { output: '{"id":1234567890123456789}' },
     ],
+    [
+      'an object with a fraction too long for a double',
+      '{"at":1764000000.123456789}',
+      { output: '{"at":1764000000.123456789}' },
+    ],
+    ['an object with a number of 15 digits', '{"at":1764000000.12345}', { at: 1_764_000_000.12345 }],
     ['nothing', '', { output: '' }],
   ])('writes a tool result that is %s as an object', (_name, content, response) => {
     const history = messages(

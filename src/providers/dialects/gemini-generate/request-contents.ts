@@ -35,7 +35,7 @@ const NO_SIGNATURE = 'skip_thought_signature_validator';
 const SCHEMA_REFERENCE = /"\$(?:ref|defs)"/;
 
 /** The numbers of a response are doubles at the upstream (`google.protobuf.Struct`), which keep 15 digits. */
-const LONG_NUMBER = /\d{16}|\d\.\d{15}/;
+const LONG_NUMBER = /\d(?:\.?\d){15}/;
 
 /**
  * The conversation in the upstream's format. The position of system messages is lost, since the format has one
