@@ -6,6 +6,8 @@ import { type ByteSink, DONE, EVENT_STREAM_TYPE, type LiveOutput } from './answe
 
 const PING = ': ping\n\n';
 
+/** The first token may follow events that announce it, such as the role; until then, no event waits for others. */
+const WRITES_BEFORE_MERGING = 4;
 /** Pending events of more than this are written without waiting for others. */
 const MAX_PENDING_BYTES = 16 * 1024;
 
@@ -123,6 +125,7 @@ export class EventReply implements LiveOutput {
   private readonly response: ServerResponse;
   private readonly writer: PacedWriter;
   private pingTimer: NodeJS.Timeout | null = null;
+  private writes = 0;
   private lastWriteMs = -Infinity;
   private pending: (string | Buffer)[] = [];
   private pendingBytes = 0;
@@ -165,8 +168,7 @@ export class EventReply implements LiveOutput {
 
   write(frames: string | Buffer): boolean {
     if (this.response.destroyed) return true;
-    const isFast = performance.now() - this.lastWriteMs < this.timing.mergeMs;
-    if (!isFast && this.pending.length === 0) return this.writeNow(frames);
+    if (!this.isFast && this.pending.length === 0) return this.writeNow(frames);
     this.pending.push(frames);
     this.pendingBytes += frames.length;
     if (this.pendingBytes > MAX_PENDING_BYTES) return this.flush();
@@ -194,7 +196,12 @@ export class EventReply implements LiveOutput {
     if (this.flushTimer !== null) clearTimeout(this.flushTimer);
   }
 
+  private get isFast(): boolean {
+    return this.writes >= WRITES_BEFORE_MERGING && performance.now() - this.lastWriteMs < this.timing.mergeMs;
+  }
+
   private writeNow(bytes: string | Buffer): boolean {
+    this.writes += 1;
     this.lastWriteMs = performance.now();
     this.pingTimer?.refresh();
     return this.writer.write(bytes);
