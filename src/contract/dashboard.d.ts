@@ -4070,7 +4070,7 @@ export interface components {
             /** @description Seconds since the last completed audit. */
             age_seconds: number | null;
             duration_ms: number | null;
-            /** @description Number of broken invariants, counted up to 1,000. */
+            /** @description Number of violations. The audit counts up to 1,000 in the books and up to 20 in each day, so a count of 20 or more is a lower bound. */
             violation_count: number | null;
             /** @description The first violations. */
             violations: components["schemas"]["LedgerViolation"][];

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { LedgerAudit } from '../../../contract/dashboard';
-import { countOf } from '../../format/count';
+import { countOf, formatCount } from '../../format/count';
 import { Badge } from '../../ui/badge';
 import { Banner, type Tone } from '../../ui/banner';
 import { Tile } from '../../ui/card';
@@ -13,6 +13,9 @@ const STATES: Readonly<Record<LedgerAudit['state'], readonly [word: string, tone
   stale: ['not checked recently', 'warn'],
   unknown: ['not checked yet', 'neutral'],
 };
+
+/** The audit counts up to this many violations of a day. A lower count is exact, and any other a lower bound. */
+const COUNTED_OF_A_DAY = 20;
 
 export function LedgerAuditTile({ query: { data, error } }: { readonly query: UseQueryResult<LedgerAudit> }) {
   if (data === undefined) {
@@ -49,7 +52,7 @@ export function LedgerViolations({ audit }: { readonly audit: LedgerAudit }) {
   }
   if (state !== 'failed') return null;
   return (
-    <Banner tone="bad" title={`The ledger violates ${countOf(count ?? violations.length, 'rule')}`}>
+    <Banner tone="bad" title={`The ledger has ${violationsInWords(count ?? violations.length)}`}>
       <ul className="list-disc ps-5">
         {violations.map(({ invariant, subject }) => (
           <li key={`${invariant} ${subject}`}>
@@ -58,8 +61,12 @@ export function LedgerViolations({ audit }: { readonly audit: LedgerAudit }) {
         ))}
       </ul>
       <p>
-        <code className="font-mono">gateway ledger verify</code> lists all of them.
+        <code className="font-mono">gateway ledger verify</code> lists up to 1,000 of each check.
       </p>
     </Banner>
   );
+}
+
+function violationsInWords(count: number): string {
+  return count < COUNTED_OF_A_DAY ? countOf(count, 'violation') : `${formatCount(count)} or more violations`;
 }
