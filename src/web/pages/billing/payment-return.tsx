@@ -8,7 +8,7 @@ import { useOrganization } from '../../app/use-session';
 import { formatMicro } from '../../format/money';
 import { Banner, type Tone } from '../../ui/banner';
 import { Button, ButtonAnchor } from '../../ui/button';
-import { PURCHASE_IN_WORDS } from './purchase-words';
+import { purchaseInWords } from './purchase-words';
 
 interface PaymentReturnProps {
   readonly purchaseId: string;
@@ -47,11 +47,11 @@ interface PurchaseBannerProps {
 }
 
 function PurchaseBanner({ purchase, isAwaited, onClose }: PurchaseBannerProps) {
-  const { status, failure, checkout_url: checkoutUrl } = purchase;
+  const { status, checkout_url: checkoutUrl } = purchase;
   const { tone, title, text } = wordsFor(purchase, isAwaited);
   return (
     <Banner tone={tone} role="status" title={title}>
-      <p>{failure ?? text}</p>
+      <p>{text}</p>
       <div className="mt-2 flex flex-wrap gap-2">
         {status === 'pending' && !isAwaited && checkoutUrl !== null && (
           <ButtonAnchor small href={checkoutUrl}>
@@ -72,9 +72,10 @@ interface Words {
   readonly text: string;
 }
 
-function wordsFor({ status, amount_micro }: Purchase, isAwaited: boolean): Words {
+function wordsFor(purchase: Purchase, isAwaited: boolean): Words {
+  const { status, amount_micro } = purchase;
   const amount = formatMicro(amount_micro);
-  const text = PURCHASE_IN_WORDS[status];
+  const text = purchaseInWords(purchase);
   switch (status) {
     case 'paid':
       return { tone: 'good', title: `Paid: ${amount} of credit`, text };

@@ -13,7 +13,7 @@ const TONES: Readonly<Record<PurchaseStatus, Tone>> = {
   mismatch: 'warn',
 };
 
-export const PURCHASE_IN_WORDS: Readonly<Record<PurchaseStatus, string>> = {
+const PURCHASE_IN_WORDS: Readonly<Record<PurchaseStatus, string>> = {
   pending: 'It can be paid, or the payment is not confirmed yet.',
   processing: 'Paid by a method that takes days. The credit follows when the money arrives.',
   paid: 'The credit was added.',
@@ -22,6 +22,12 @@ export const PURCHASE_IN_WORDS: Readonly<Record<PurchaseStatus, string>> = {
   canceled: 'It was withdrawn before it was paid.',
   mismatch: 'The payment differs from the order. The operator reviews it before credit is added.',
 };
+
+/** What became of the purchase; for a payment that differs from the order, also how it goes on. */
+export function purchaseInWords({ status, failure }: Pick<Purchase, 'status' | 'failure'>): string {
+  if (failure === null) return PURCHASE_IN_WORDS[status];
+  return status === 'mismatch' ? `${failure} The operator reviews it before credit is added.` : failure;
+}
 
 export function PurchaseBadge({ status }: { readonly status: PurchaseStatus }) {
   return <Badge tone={TONES[status]}>{status}</Badge>;

@@ -16,7 +16,7 @@ import { Ago, Moment, TimeHead } from '../../ui/moment';
 import { LoadMore } from '../../ui/pager';
 import { QueryView } from '../../ui/query-view';
 import { useChange } from '../../ui/use-change';
-import { PURCHASE_IN_WORDS, PurchaseAmount, PurchaseBadge } from './purchase-words';
+import { purchaseInWords, PurchaseAmount, PurchaseBadge } from './purchase-words';
 
 const COLUMNS: ReadonlyArray<Column<Purchase>> = [
   {
@@ -64,12 +64,13 @@ export function Purchases() {
   );
 }
 
-function PurchaseState({ status, failure, expires_at }: Purchase) {
+function PurchaseState(purchase: Purchase) {
+  const { status, expires_at } = purchase;
   return (
     <div className="md:min-w-56">
       <PurchaseBadge status={status} />
       <p className="mt-0.5 max-w-72 text-xs text-muted max-md:hidden">
-        {failure ?? PURCHASE_IN_WORDS[status]}
+        {purchaseInWords(purchase)}
         {status === 'pending' && (
           <>
             {' '}

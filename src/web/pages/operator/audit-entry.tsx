@@ -5,11 +5,17 @@ import { formatMicro } from '../../format/money';
 import { isTime } from '../../format/time';
 import { Moment } from '../../ui/moment';
 import { fieldChanges, type FieldChange } from '../people/audit-changes';
+import { PAYMENT_EVENT, paymentChange } from '../people/payment-change';
 
 /** `price.created` as words. */
 export function actionInWords(action: string): string {
   const words = action.replaceAll('_', ' ').replace('.', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The change in words; the fields of a payment say what its event changed. */
+export function changeInWords({ action, before, after }: OperatorAuditEntry): string {
+  return action === PAYMENT_EVENT ? paymentChange(before, after).text : actionInWords(action);
 }
 
 const ACTOR_KINDS: Readonly<Record<OperatorAuditActor['kind'], string>> = {
@@ -25,13 +31,13 @@ export function actorInWords({ kind, name, email }: OperatorAuditActor): string 
 
 /** One change: what, by whom, when, and the changed fields before and after. */
 export function AuditEntry({ entry }: { readonly entry: OperatorAuditEntry }) {
-  const { action, actor, address, target, created_at, organization_id: organization } = entry;
+  const { actor, address, target, created_at, organization_id: organization } = entry;
   const changes = fieldChanges(entry.before, entry.after);
   return (
     <li className="border-b px-4 py-3.5 last:border-0 sm:px-5">
       <div className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
         <p className="min-w-0">
-          <span className="font-medium">{actionInWords(action)}</span>{' '}
+          <span className="font-medium">{changeInWords(entry)}</span>{' '}
           <span className="wrap-anywhere text-muted">
             {target.type.replaceAll('_', ' ')} {target.id}
           </span>

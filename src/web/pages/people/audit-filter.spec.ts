@@ -1,5 +1,6 @@
+import { ORGANIZATION_ACTIONS } from '../operator/audit-actions';
 import { fieldChanges, textOf } from './audit-changes';
-import { parseAuditFilter } from './audit-filter';
+import { ACTION_TEXTS, parseAuditFilter } from './audit-filter';
 
 describe('the audit log', () => {
   it('keeps the filters of its address that the API accepts', () => {
@@ -8,6 +9,10 @@ describe('the audit log', () => {
     expect(parseAuditFilter({ ...filter, page: 2 })).toEqual(filter);
     expect(parseAuditFilter({ action: '', actor: 'ada', from: 'today', until: '2026-13-01' })).toEqual({});
     expect(parseAuditFilter({ action: 'x'.repeat(101), from: 20260101 })).toEqual({});
+  });
+
+  it('has words for every change of an organization', () => {
+    expect(ORGANIZATION_ACTIONS.filter((action) => ACTION_TEXTS[action] === undefined)).toEqual([]);
   });
 
   it('shows fields that differ, by name, with nothing as null', () => {

@@ -19,6 +19,7 @@ import { QueryView } from '../../ui/query-view';
 import { Select } from '../../ui/select';
 import { AuditChanges } from './audit-changes';
 import { ACTION_TEXTS, actionText } from './audit-filter';
+import { PAYMENT_EVENT, paymentChange } from './payment-change';
 
 const ACTIONS = [['', 'Any'], ...Object.entries(ACTION_TEXTS)] as ReadonlyArray<readonly [string, string]>;
 
@@ -118,11 +119,13 @@ interface AuditItemProps {
 }
 
 function AuditItem({ entry, organizationId, keyName }: AuditItemProps) {
-  const { action, actor, address, target, created_at: time } = entry;
+  const { action, actor, address, target, created_at: time, before, after } = entry;
   return (
     <li className="border-t px-4 py-3 sm:px-5">
       <div className="flex flex-wrap items-baseline gap-x-3">
-        <span className="font-medium">{actionText(action)}</span>
+        <span className="font-medium">
+          {action === PAYMENT_EVENT ? paymentChange(before, after).text : actionText(action)}
+        </span>
         <span className="min-w-0 wrap-anywhere">
           <span className="text-muted">by</span> {actorOf(actor)}
           {address !== null && <span className="text-muted"> from {address}</span>}
