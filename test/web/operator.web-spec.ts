@@ -231,7 +231,7 @@ describeJourney('pages of the operator', () => {
     await user.page.getByRole('heading', { level: 1, name: 'Providers' }).waitFor();
     await user.page.getByRole('button', { name: 'Reset breaker of local/chat' }).waitFor();
     await user.picture('operator-providers-failing');
-    await user.page.getByRole('button', { name: 'Reset breaker of local/chat' }).click();
+    await user.page.getByRole('button', { name: /^Reset breaker of local\/chat \(chat-/ }).click();
     await button('Reset breaker').last().click();
     await notice('Breaker reset');
     await user.page.getByText('No deployment is failing').waitFor();

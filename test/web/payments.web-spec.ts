@@ -85,6 +85,11 @@ describeJourney('payments that Stripe reports', () => {
       await operator.page.getByText(text, { exact: true }).waitFor();
     }
     await operator.picture('payments-operator');
+    const platform = await openPage(operator, '/dashboard/operator', 'It was paid a second time.');
+    const attention = platform.getByRole('region', { name: 'Payments that need attention' });
+    await attention.getByRole('button', { name: /: payment of \$17\.00 by test$/ }).waitFor();
+    await attention.getByRole('button', { name: /: payment of \$16\.00 by test$/ }).click();
+    await platform.getByRole('dialog', { name: 'Mark the payment of $16.00 by “test” as reviewed?' }).waitFor();
     await operator.close();
   });
 });

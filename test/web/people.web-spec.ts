@@ -67,21 +67,22 @@ describeJourney('the people of an organization', () => {
     await page.getByRole('button', { name: 'Withdraw invitation' }).click();
     await page.getByText('No pending invitations.').waitFor();
 
-    await page.getByRole('button', { name: 'Change role of Grace Hopper' }).click();
-    await page.getByRole('dialog').getByLabel('Role').selectOption('viewer');
-    await page.getByRole('dialog').getByRole('button', { name: 'Change role' }).click();
+    await page.getByRole('button', { name: `Change role of Grace Hopper (${grace.email})` }).click();
+    const dialog = page.getByRole('dialog', { name: `Role of Grace Hopper (${grace.email})` });
+    await dialog.getByLabel('Role').selectOption('viewer');
+    await dialog.getByRole('button', { name: 'Change role' }).click();
     await page.getByText('Grace Hopper is now viewer').waitFor();
 
     // The page lists Joan until it asks again.
     await gateway.rows('DELETE FROM organization_member WHERE user_id = $1', [joan.userId]);
     user.expectFailure(/^DELETE .*\/members\/[^/]+ 404$/);
-    await page.getByRole('button', { name: 'Remove Joan Clarke' }).click();
+    await page.getByRole('button', { name: `Remove Joan Clarke (${joan.email})` }).click();
     await page.getByRole('button', { name: 'Remove member' }).click();
     await page.getByRole('alert').getByText('There is no such member.').waitFor();
     await page.getByRole('region', { name: 'Members' }).getByTitle('Joan Clarke').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Cancel' }).click();
 
-    await page.getByRole('button', { name: 'Remove Grace Hopper' }).click();
+    await page.getByRole('button', { name: `Remove Grace Hopper (${grace.email})` }).click();
     await user.picture('member-remove');
     await page.getByRole('button', { name: 'Remove member' }).click();
     await page.getByText('Member removed').waitFor();

@@ -92,15 +92,16 @@ function Buyer({ userId }: { readonly userId: string | null }) {
 function Actions(purchase: Purchase) {
   const [withdrawing, setWithdrawing] = useState(false);
   if (purchase.status !== 'pending') return null;
+  const amount = formatMicro(purchase.amount_micro);
   return (
     <div className="flex flex-wrap justify-end gap-2 text-start">
       {purchase.checkout_url !== null && (
         <ButtonAnchor small href={purchase.checkout_url}>
-          Pay
+          Pay<span className="sr-only"> {amount}</span>
         </ButtonAnchor>
       )}
       <Button small onClick={() => setWithdrawing(true)}>
-        Withdraw
+        Withdraw<span className="sr-only"> {amount}</span>
       </Button>
       {withdrawing && <WithdrawDialog purchase={purchase} onClose={() => setWithdrawing(false)} />}
     </div>

@@ -45,14 +45,14 @@ export function DeploymentsCard({ model, query }: DeploymentsCardProps) {
       </QueryView>
       {opened?.kind === 'edit' && <DeploymentDialog deployment={opened.deployment} onClose={close} />}
       {opened?.kind === 'reset' && (
-        <ResetBreakerDialog
-          id={opened.deployment.id}
-          name={`${opened.deployment.provider}: ${opened.deployment.upstream_model}`}
-          onClose={close}
-        />
+        <ResetBreakerDialog id={opened.deployment.id} name={labelOf(opened.deployment)} onClose={close} />
       )}
     </Card>
   );
+}
+
+function labelOf({ provider, upstream_model: name }: Deployment): string {
+  return `${provider}: ${name}`;
 }
 
 function columnsFor(
@@ -108,11 +108,11 @@ function columnsFor(
           <span className="inline-flex flex-wrap justify-end gap-2">
             {own !== undefined && isHeldBack(own) && (
               <Button small onClick={() => onOpen({ kind: 'reset', deployment })}>
-                Reset breaker
+                Reset breaker<span className="sr-only"> of {labelOf(deployment)}</span>
               </Button>
             )}
             <Button small onClick={() => onOpen({ kind: 'edit', deployment })}>
-              Change<span className="sr-only"> {deployment.provider}</span>
+              Change<span className="sr-only"> {labelOf(deployment)}</span>
             </Button>
           </span>
         );

@@ -10,7 +10,7 @@ import { Ago } from '../../ui/moment';
 import { LoadMore } from '../../ui/pager';
 import { ListView } from './list-view';
 import { purchaseColumns } from './purchase-columns';
-import { ReviewDialog } from './review-dialog';
+import { paymentLabel, ReviewDialog } from './review-dialog';
 
 const columnsFor = (onReview: (purchase: OperatorPurchase) => void): ReadonlyArray<Column<OperatorPurchase>> => [
   {
@@ -34,7 +34,7 @@ const columnsFor = (onReview: (purchase: OperatorPurchase) => void): ReadonlyArr
     end: true,
     cell: (purchase) => (
       <Button small onClick={() => onReview(purchase)}>
-        Mark as reviewed<span className="sr-only">: payment of {purchase.organization_name}</span>
+        Mark as reviewed<span className="sr-only">: {paymentLabel(purchase, purchase.organization_name)}</span>
       </Button>
     ),
   },

@@ -19,11 +19,16 @@ import { providersSearch } from './filters';
 import { modelLink } from './model-link';
 import { isHeldBack } from './words';
 
+interface Resetting {
+  readonly deployment_id: string;
+  readonly label: string;
+}
+
 export function ProvidersPage() {
   const search = useSearch({ from: '/signed-in/operator/providers' });
   const navigate = useNavigate({ from: '/operator/providers' });
   const query = useQuery(providerHealthQuery);
-  const [resetting, setResetting] = useState<ProviderDeployment>();
+  const [resetting, setResetting] = useState<Resetting>();
   return (
     <>
       <PageHeader
@@ -53,7 +58,7 @@ export function ProvidersPage() {
       {resetting !== undefined && (
         <ResetBreakerDialog
           id={resetting.deployment_id}
-          name={resetting.model}
+          name={resetting.label}
           onClose={() => setResetting(undefined)}
         />
       )}
@@ -64,7 +69,7 @@ export function ProvidersPage() {
 interface ProvidersProps {
   readonly providers: readonly ProviderHealth[];
   readonly search: ReturnType<typeof providersSearch>;
-  readonly onReset: (deployment: ProviderDeployment) => void;
+  readonly onReset: (deployment: Resetting) => void;
 }
 
 function Providers({ providers, search, onReset }: ProvidersProps) {
@@ -129,7 +134,7 @@ interface ProviderProps {
   readonly provider: ProviderHealth;
   /** The provider's names of its models, by deployment. */
   readonly upstreamNames: ReadonlyMap<string, string>;
-  readonly onReset: (deployment: ProviderDeployment) => void;
+  readonly onReset: (deployment: Resetting) => void;
 }
 
 const SOURCES = { environment: 'from the environment', stored: 'stored' } as const;
@@ -165,6 +170,9 @@ function columnsFor({
   upstreamNames,
   onReset,
 }: Omit<ProviderProps, 'provider'>): ReadonlyArray<Column<ProviderDeployment>> {
+  /** With the provider's name, because a provider can serve a model twice. */
+  const labelOf = ({ model, deployment_id: id }: ProviderDeployment): string =>
+    upstreamNames.has(id) ? `${model} (${upstreamNames.get(id)})` : model;
   return [
     {
       id: 'model',
@@ -217,8 +225,8 @@ function columnsFor({
       end: true,
       cell: (deployment) =>
         isFailing(deployment) && (
-          <Button small onClick={() => onReset(deployment)}>
-            Reset breaker<span className="sr-only"> of {deployment.model}</span>
+          <Button small onClick={() => onReset({ ...deployment, label: labelOf(deployment) })}>
+            Reset breaker<span className="sr-only"> of {labelOf(deployment)}</span>
           </Button>
         ),
     },

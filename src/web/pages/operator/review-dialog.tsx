@@ -2,6 +2,7 @@ import type { OperatorPurchase } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { operatorKeys } from '../../api/operator';
 import { useNotice } from '../../app/notices';
+import { formatMicro } from '../../format/money';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ChangeForm } from '../../ui/form';
@@ -11,6 +12,11 @@ import { ReasonField } from './reason-field';
 interface ReviewDialogProps {
   readonly purchase: OperatorPurchase;
   readonly onClose: () => void;
+}
+
+/** An organization can have several payments to review. */
+export function paymentLabel({ amount_micro }: OperatorPurchase, organization: string): string {
+  return `payment of ${formatMicro(amount_micro)} by ${organization}`;
 }
 
 /** Marks a payment as reviewed, with a note that the organization can read. */
@@ -31,7 +37,10 @@ export function ReviewDialog({ purchase, onClose }: ReviewDialogProps) {
     },
   });
   return (
-    <Dialog title={`Mark the payment of “${purchase.organization_name}” as reviewed?`} onClose={onClose}>
+    <Dialog
+      title={`Mark the ${paymentLabel(purchase, `“${purchase.organization_name}”`)} as reviewed?`}
+      onClose={onClose}
+    >
       <p className="mb-4">
         Compare it with the payment provider first. Nothing is booked: correct the balance on the page of the
         organization. The payment appears here again when it changes.

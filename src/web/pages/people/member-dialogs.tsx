@@ -10,7 +10,7 @@ import { ConfirmDialog } from '../../ui/confirm-dialog';
 import { Dialog } from '../../ui/dialog';
 import { ChangeForm, SelectField } from '../../ui/form';
 import { useChange } from '../../ui/use-change';
-import { grantableRoles, toRole } from './roles';
+import { grantableRoles, memberLabel, toRole } from './roles';
 
 interface MemberDialogProps {
   readonly member: Member;
@@ -36,7 +36,7 @@ export function ChangeRoleDialog({ member, onClose }: MemberDialogProps) {
     },
   });
   return (
-    <Dialog title={`Role of ${member.name}`} onClose={onClose}>
+    <Dialog title={`Role of ${memberLabel(member)}`} onClose={onClose}>
       {isSelf && (
         <Banner tone="warn">This is your own role. If you lower it, you cannot change it back yourself.</Banner>
       )}

@@ -6,7 +6,7 @@ import { Button } from '../../ui/button';
 import { DataTable, type Column } from '../../ui/data-table';
 import { Moment, TimeHead } from '../../ui/moment';
 import { ChangeRoleDialog, RemoveMemberDialog } from './member-dialogs';
-import { mayManage } from './roles';
+import { mayManage, memberLabel } from './roles';
 
 interface Opened {
   readonly dialog: 'role' | 'remove';
@@ -73,11 +73,11 @@ function actionsColumn(ownId: string, ownRole: Role, onOpen: (opened: Opened) =>
       mayManage(ownRole, member.role) && (
         <div className="flex flex-col items-end justify-end gap-1.5 sm:flex-row">
           <Button small onClick={() => onOpen({ dialog: 'role', member })}>
-            Change role<span className="sr-only"> of {member.name}</span>
+            Change role<span className="sr-only"> of {memberLabel(member)}</span>
           </Button>
           {member.user_id !== ownId && (
             <Button small onClick={() => onOpen({ dialog: 'remove', member })}>
-              Remove<span className="sr-only"> {member.name}</span>
+              Remove<span className="sr-only"> {memberLabel(member)}</span>
             </Button>
           )}
         </div>

@@ -1,3 +1,4 @@
+import type { Member } from '../../../contract/dashboard';
 import { mayActAs, type Role } from '../../api/session';
 
 export const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
@@ -13,6 +14,11 @@ export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
 /** Roles that a member may give, and whose holders the member may change: admins any but owner. */
 export function mayManage(own: Role, other: Role): boolean {
   return mayActAs(own, 'admin') && mayActAs(own, other);
+}
+
+/** The name with the address, because two members can have the same name. */
+export function memberLabel({ name, email }: Member): string {
+  return `${name} (${email})`;
 }
 
 /** The choices of a select, the most careful first. */
