@@ -260,6 +260,41 @@ describeJourney('API keys', () => {
     await user.close();
   });
 
+  it('renders live keys a hundred at a time, and searches all of them', async () => {
+    const owner = await newOwner();
+    await owner.call(owner.path('/keys'), { body: { name: 'copied' } });
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    await page.route(/\/keys\?.*status=active/, async (route) => {
+      const response = await route.fetch();
+      const list: { data: object[] } = await response.json();
+      const data = Array.from({ length: 250 }, (_, index) => ({
+        ...list.data[0],
+        id: crypto.randomUUID(),
+        name: `key ${index + 1}`,
+      }));
+      await route.fulfill({ response, json: { ...list, data } });
+    });
+    await page.goto(`/dashboard/o/${owner.organizationId}/keys`);
+    await page.getByText('250 of 100 keys').waitFor();
+    const rows = page.getByRole('region', { name: 'Live keys' }).locator('tbody tr');
+    expect(await rows.count()).toBe(100);
+    const more = page.getByRole('button', { name: 'Show more' });
+    await more.click();
+    expect(await rows.count()).toBe(200);
+    await more.click();
+    expect(await rows.count()).toBe(250);
+    expect(await more.count()).toBe(0);
+    await page.getByLabel('Search keys').fill('key 2');
+    await rows.filter({ hasText: 'key 100' }).waitFor({ state: 'detached' });
+    // 2, 20 to 29, and 200 to 250.
+    expect(await rows.count()).toBe(62);
+    await page.getByLabel('Search keys').fill('key');
+    await more.waitFor();
+    expect(await rows.count()).toBe(100);
+    await user.close();
+  });
+
   it('shows viewers the list and which role creating needs, and no action on a key', async () => {
     const owner = await newOwner();
     const { json } = await owner.call(owner.path('/keys'), {

@@ -6,6 +6,7 @@ import { liveKeysQuery, playgroundKeysQuery, revokedKeysQuery } from '../../api/
 import { organizationQuery } from '../../api/organizations';
 import { useOrganization } from '../../app/use-session';
 import { countOf, formatCount } from '../../format/count';
+import { Button } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { Empty } from '../../ui/empty';
 import { Plus } from '../../ui/icons';
@@ -18,6 +19,8 @@ import { CreateKeyDialog } from './create-key-dialog';
 import { arrangeKeys } from './key-filter';
 import { KeysTable } from './keys-table';
 import { KeysToolbar } from './keys-toolbar';
+
+const SHOWN_AT_ONCE = 100;
 
 /** The keys of an organization: live ones as a whole, revoked ones page by page. */
 export function KeysPage() {
@@ -99,11 +102,26 @@ function LiveKeys({ mayCreate }: { readonly mayCreate: boolean }) {
           />
         }
       >
-        <KeysTable label="Live keys" keys={found} empty={<Empty title="No key matches" />} />
+        <FoundKeys key={`${search.order} ${search.q}`} keys={found} />
       </Card>
     );
   };
   return <QueryView query={query}>{shown}</QueryView>;
+}
+
+/** An operator can allow thousands of keys, and a table of all of them takes seconds. */
+function FoundKeys({ keys }: { readonly keys: readonly ApiKey[] }) {
+  const [most, setMost] = useState(SHOWN_AT_ONCE);
+  return (
+    <>
+      <KeysTable label="Live keys" keys={keys.slice(0, most)} empty={<Empty title="No key matches" />} />
+      {keys.length > most && (
+        <div className="flex justify-center border-t p-3">
+          <Button onClick={() => setMost(most + SHOWN_AT_ONCE)}>Show more</Button>
+        </div>
+      )}
+    </>
+  );
 }
 
 function RevokedKeys() {
