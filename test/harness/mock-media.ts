@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/time/clock';
@@ -37,6 +37,19 @@ export async function readMockMediaTokens(directory: string): Promise<string[]> 
   const names = await readdir(directory).catch(() => []);
   const records = names.filter((name) => name.endsWith('.job')).map((name) => readFile(join(directory, name), 'utf8'));
   return (await Promise.all(records)).map((record) => (JSON.parse(record) as { token: string }).token);
+}
+
+/** Lets the jobs of these mock media providers end now, however long their scripts let them run. */
+export async function endMockMediaJobs(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (!name.endsWith('.job')) continue;
+    const file = join(directory, name);
+    const record = JSON.parse(await readFile(file, 'utf8')) as { script: { runMs?: number } };
+    record.script.runMs = 0;
+    // In one step: a poll may read it at any time.
+    await writeFile(`${file}.draft`, JSON.stringify(record));
+    await rename(`${file}.draft`, file);
+  }
 }
 
 export const MEDIA_PROVIDERS = [new MockMediaProvider(), new MockMediaBasicProvider(), new MockMediaSyncProvider()];

@@ -1,8 +1,14 @@
-import type { Locator } from 'playwright-core';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Locator, Page } from 'playwright-core';
 import { JobGateway } from '../e2e/create-video/job-gateway';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
+import { endMockMediaJobs } from '../harness/mock-media';
 import { pictures } from '../harness/pictures';
 import { PublicHost } from '../harness/public-host';
+
+const progressOf = (page: Page): Locator => page.getByRole('progressbar', { name: 'Progress of the job' });
 
 /** Waits until the bar has moved beyond `percent`. */
 async function progressAbove(bar: Locator, percent: number): Promise<number> {
@@ -15,16 +21,23 @@ async function progressAbove(bar: Locator, percent: number): Promise<number> {
 describeJourney('video and music jobs', () => {
   let served: JobGateway;
   let host: PublicHost;
+  let jobsOfProvider: string;
 
   beforeAll(async () => {
     host = await PublicHost.start();
     host.answer = (response) => response.writeHead(204).end();
-    served = await JobGateway.start({ WORKER: 'inline', OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32' });
+    jobsOfProvider = mkdtempSync(join(tmpdir(), 'mock-media-'));
+    served = await JobGateway.start({
+      WORKER: 'inline',
+      OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32',
+      MOCK_MEDIA_DIR: jobsOfProvider,
+    });
   });
   afterAll(async () => {
     await closeBrowser();
     await served.stop();
     await host.stop();
+    rmSync(jobsOfProvider, { recursive: true });
   });
 
   async function visitor(role: 'viewer' | 'owner' = 'viewer'): Promise<BrowserUser> {
@@ -48,7 +61,7 @@ describeJourney('video and music jobs', () => {
 
   it('show progress, survive a reload half way, then play for their length and name cost and webhook', async () => {
     const id = await served.submitted({
-      prompt: 'A boat at sea [[mock: queued=1s run=8s]]',
+      prompt: 'A boat at sea [[mock: queued=1s run=60s]]',
       duration_seconds: 1,
       resolution: '480p',
       webhook_url: host.url('/hook'),
@@ -59,12 +72,13 @@ describeJourney('video and music jobs', () => {
     await page.goto(jobsPath());
     await page.getByRole('link', { name: 'video mock/video-1' }).first().click();
     await page.waitForURL(`**/jobs/${id}`);
-    const bar = page.getByRole('progressbar', { name: 'Progress of the job' });
+    const bar = progressOf(page);
     const before = await progressAbove(bar, 0);
     await pictures(user, 'job-running');
     await page.reload();
     await progressAbove(bar, before);
 
+    await endMockMediaJobs(jobsOfProvider);
     const video = page.getByLabel('Result 1');
     await video.waitFor();
     const seconds = await video.evaluate(
@@ -138,12 +152,14 @@ describeJourney('video and music jobs', () => {
   });
 
   it('that end while the reader decides to stop them are not deleted by the same click', async () => {
-    const id = await served.submitted({ prompt: 'A boat [[mock: run=2s]]', duration_seconds: 1 });
+    const id = await served.submitted({ prompt: 'A boat [[mock: run=60s]]', duration_seconds: 1 });
     const user = await visitor('owner');
     user.expectFailure(/^POST .*\/cancel 409$/);
     const { page } = user;
     await page.goto(`${jobsPath()}/${id}`);
+    await progressAbove(progressOf(page), 0);
     await page.getByRole('button', { name: 'Stop job' }).click();
+    await endMockMediaJobs(jobsOfProvider);
     await page.getByLabel('Result 1').waitFor({ state: 'attached' });
     await page.getByRole('button', { name: 'Stop the job' }).click();
     await page.getByRole('alert').getByText('The job has ended.').waitFor();
