@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { ApiKeyService } from '../../../src/auth/api-keys/api-key.service';
-import { COMMAND_LINE } from '../../../src/core/types/actor';
 import { ManagementServer } from '../../../src/http/management-server';
 import { JobGauges } from '../../../src/media-jobs/worker/job-gauges';
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
@@ -61,18 +59,6 @@ afterAll(async () => {
   await management.close();
   await gateway.stop();
 });
-
-/** An organization may have 100 keys. */
-async function issueKeys(count: number): Promise<string[]> {
-  const service = gateway.app.get(ApiKeyService, { strict: false });
-  const keys: string[] = [];
-  while (keys.length < count) {
-    const { organizationId, key } = await gateway.customer();
-    keys.push(key);
-    while (keys.length % 100 > 0) keys.push((await service.create(organizationId, {}, COMMAND_LINE)).key);
-  }
-  return keys;
-}
 
 const scrape = async (): Promise<string> => (await fetch(`${managementUrl}/metrics`)).text();
 
@@ -142,22 +128,28 @@ describe('the metrics of a gateway', () => {
     expect(text).toMatch(/gateway_upstream_attempts_total\{deployment="mock:[^"]+",outcome="success"\}/);
   });
 
-  it('get at most 20 series from 2,000 misspelt models, 1,000 keys and 200 paths', async () => {
-    await chat({ model: 'mock/missing' });
-    await gateway.call('/v1/missing', { key: customer.key });
+  // A label for any of them would add a series for each.
+  it('get at most 20 series from 60 misspelt models, keys, organizations, users and paths', async () => {
+    const send = async (model: string, user: string, path: string, key: string): Promise<string> => {
+      const authorization = { authorization: `Bearer ${key}` };
+      const replies = [
+        await chat({ model }, authorization),
+        await chat({ user }, authorization),
+        await gateway.call(path, { key }),
+      ];
+      return replies.map(({ status }) => status).join(' ');
+    };
+    await send('mock/missing', 'user', '/v1/missing', customer.key);
     await gateway.call('/v1/chat/completions', { key: 'sk-llm-wrong', body: {} });
     const before = await seriesOf();
-    const keys = await issueKeys(1_000);
-    let next = 0;
-    const send = async (): Promise<void> => {
-      for (let index = next++; index < 2_000; index = next++) {
-        const key = keys[index % keys.length] ?? '';
-        await chat({ model: `mock/chat-${index}x` }, { authorization: `Bearer ${key}` });
-        if (index < 1_000) await chat({ user: `user-${index}` }, { authorization: `Bearer ${key}` });
-        if (index < 200) await gateway.call(`/v1/path-${index}`, { key });
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, send));
+    let answered = 0;
+    for (let index = 0; index < 60; index++) {
+      const { key } = await gateway.customer();
+      const statuses = await send(`mock/chat-${index}x`, `user-${index}`, `/v1/path-${index}`, key);
+      // A busy machine may answer 503.
+      if (statuses === '404 200 404') answered += 1;
+    }
+    expect(answered).toBeGreaterThan(40);
     const added = [...(await seriesOf())].filter((series) => !before.has(series));
     expect(added.length).toBeLessThanOrEqual(20);
   });
