@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { allowedMs } from '../../faults/figures';
 import { chunk } from '../../harness/upstream-models';
+import { MovedClock } from '../dashboard/accounts/visitor';
 import { answers, COST, cuts, hangs, refuses, TwoUpstreams } from './two-upstreams';
 
+const clock = new MovedClock();
 let world: TwoUpstreams;
 beforeAll(async () => {
-  world = await TwoUpstreams.start();
+  world = await TwoUpstreams.start({}, clock);
 });
 afterAll(() => world.stop());
 beforeEach(() => world.reset());
@@ -27,7 +29,11 @@ describe('first deployment', () => {
   });
 
   it('is the fastest by latency once both are measured', async () => {
-    world.first.answer = (response, request) => setTimeout(() => answers(response, request), 2_000);
+    // Slower than a stalled machine.
+    world.first.answer = (response, request) => {
+      clock.moveMinutes(1);
+      answers(response, request);
+    };
     const race = () => world.call('local/race', { routing: { strategy: 'latency' } });
     await race();
     await race();

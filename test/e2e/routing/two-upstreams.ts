@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Answer, FakeUpstream } from '../../conformance/fake-upstream';
-import { systemClock } from '../../../src/core/time/clock';
+import { type Clock, systemClock } from '../../../src/core/time/clock';
 import { createTestPool } from '../../harness/database';
 import { type CallReply, type TestCustomer, TestGateway } from '../../harness/gateway';
 import { chunk, event, usageChunk } from '../../harness/upstream-models';
@@ -99,7 +99,7 @@ export class TwoUpstreams {
     private readonly settings: Record<string, string>,
   ) {}
 
-  static async start(environment: Record<string, string> = {}): Promise<TwoUpstreams> {
+  static async start(environment: Record<string, string> = {}, clock: Clock = systemClock): Promise<TwoUpstreams> {
     const [first, second] = await Promise.all([FakeUpstream.start(), FakeUpstream.start()]);
     const catalogDir = mkdtempSync(join(tmpdir(), 'gateway-routing-'));
     writeFileSync(join(catalogDir, 'local.json'), JSON.stringify(models(randomUUID())));
@@ -110,7 +110,7 @@ export class TwoUpstreams {
       CATALOG_DIR: catalogDir,
       ...environment,
     };
-    return new TwoUpstreams(await TestGateway.start(settings), first, second, catalogDir, settings);
+    return new TwoUpstreams(await TestGateway.start(settings, clock), first, second, catalogDir, settings);
   }
 
   /**
