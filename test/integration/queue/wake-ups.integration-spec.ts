@@ -52,7 +52,8 @@ describe('a wake-up', () => {
     await receiver.queue.wake(row(replaced), 3_600_000);
     await receiver.queue.wake(row(replaced));
     await arrive(receiver, 2);
-    expect(receiver.seen).toEqual([replaced, late]);
+    // A stalled machine may send the third one only after the first was due.
+    expect(receiver.seen.toSorted()).toEqual([replaced, late].toSorted());
     expect(performance.now() - sentAtMs).toBeGreaterThan(1_900);
     // It leaves nothing behind that would suppress the next one.
     await receiver.queue.wake(row(late));
