@@ -28,6 +28,12 @@ describe('guessing passwords during a Redis outage', () => {
     return status === 503 ? guess(email, from) : status;
   };
 
+  /** Repeated for the same reason. */
+  const logIn = async (email: string, from: Visitor): Promise<number> => {
+    const { status } = await from.login(email);
+    return status === 503 ? logIn(email, from) : status;
+  };
+
   const countClients = async (): Promise<number> => {
     const client = createRedis(redis.url);
     await untilReady(client);
@@ -37,18 +43,17 @@ describe('guessing passwords during a Redis outage', () => {
   };
 
   it('allows ten failures from one network, and still admits owners from another', async () => {
-    const { email, visitor } = await world.user();
+    const [user, other] = [await world.user(), await world.user()];
     clientsBefore = await countClients();
     await redis.stop();
     const attacker = world.visitor();
-    const guesses = await Promise.all(Array.from({ length: 14 }, () => guess(email, attacker)));
+    const guesses = await Promise.all(Array.from({ length: 14 }, () => guess(user.email, attacker)));
     expect(guesses.filter((status) => status === 401)).toHaveLength(10);
     expect(guesses.filter((status) => status === 429)).toHaveLength(4);
     expect(await guess(newEmail(), attacker)).toBe(401);
 
-    const other = await world.user();
-    await expect(other.visitor.login(other.email)).resolves.toMatchObject({ status: 200 });
-    expect(await other.visitor.status()).toBe(200);
-    await expect(visitor.login(email)).resolves.toMatchObject({ status: 200 });
+    expect(await logIn(other.email, other.visitor)).toBe(200);
+    await until('the session', 60_000, async () => (await other.visitor.status()) === 200);
+    expect(await logIn(user.email, user.visitor)).toBe(200);
   });
 });
