@@ -4,6 +4,7 @@ import { musicSpec, videoSpec } from '../../../../test/conformance/job-requests'
 import { tinyPng } from '../../../../test/conformance/media-answers';
 import { imageRequest } from '../../../../test/conformance/media-requests';
 import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+import { systemClock } from '../../../core/time/clock';
 import type { AsyncJobAdapter, JobHandle, JobSnapshot } from '../../contract/media-job';
 import type { Provider } from '../../contract/provider';
 import type { ProviderCall } from '../../contract/provider-call';
@@ -34,6 +35,7 @@ const IMAGES: RequestMapping = {
   },
   output: { image: '$.images[*].url' },
 };
+const HOUR_MS = 3_600_000;
 const PNG = { bytes: tinyPng(), contentType: 'image/png' } as const;
 
 let server: FakeUpstream;
@@ -48,6 +50,7 @@ beforeEach(async () => {
   provider = created;
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   await provider.close();
   await server.stop();
 });
@@ -341,12 +344,22 @@ describe('images of fal', () => {
   });
 
   it('are canceled when the call ends before them, and allow no other attempt', async () => {
-    const deadlines = { ...videoCall.deadlines, firstTokenMs: 600 };
+    const deadlines = { connectMs: HOUR_MS, firstTokenMs: HOUR_MS, idleMs: HOUR_MS, totalMs: HOUR_MS };
+    // The time is up when fal is first asked for the status.
+    let passedMs = 0;
+    jest.spyOn(systemClock, 'monotonic').mockImplementation(() => performance.now() + passedMs);
+    const canceled = new Promise<void>((resolve) => {
+      fal.intercept = (_response, { method, url }) => {
+        if (url.endsWith('/status')) passedMs = HOUR_MS;
+        if (method === 'PUT') resolve();
+        return false;
+      };
+    });
     const error = await providerErrorOf(
       generate({ prompt: FAL_PROMPTS.underWay }, callOf(IMAGES, { deadlines })) as Promise<unknown>,
     );
     expect([error.code, error.options.fallback]).toEqual(['provider_timeout', false]);
-    while (!server.received.some(({ method }) => method === 'PUT')) await new Promise(setImmediate);
+    await canceled;
     expect(fal.submissions).toHaveLength(1);
   });
 });
