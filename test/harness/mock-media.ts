@@ -39,10 +39,13 @@ export async function readMockMediaTokens(directory: string): Promise<string[]> 
   return (await Promise.all(records)).map((record) => (JSON.parse(record) as { token: string }).token);
 }
 
-/** Lets the jobs of these mock media providers end now, however long their scripts let them run. */
-export async function endMockMediaJobs(directory: string): Promise<void> {
-  for (const name of await readdir(directory)) {
-    if (!name.endsWith('.job')) continue;
+/**
+ * Lets the jobs of these mock media providers end now, however long their scripts let them run. Returns how many there
+ * are: a worker may not have submitted one yet.
+ */
+export async function endMockMediaJobs(directory: string): Promise<number> {
+  const names = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith('.job'));
+  for (const name of names) {
     const file = join(directory, name);
     const record = JSON.parse(await readFile(file, 'utf8')) as { script: { runMs?: number } };
     record.script.runMs = 0;
@@ -50,6 +53,7 @@ export async function endMockMediaJobs(directory: string): Promise<void> {
     await writeFile(`${file}.draft`, JSON.stringify(record));
     await rename(`${file}.draft`, file);
   }
+  return names.length;
 }
 
 export const MEDIA_PROVIDERS = [new MockMediaProvider(), new MockMediaBasicProvider(), new MockMediaSyncProvider()];

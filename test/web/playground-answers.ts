@@ -51,3 +51,9 @@ export async function expectCostOfReceipt(developer: DashboardClient, answer: Lo
   await answer.getByTitle(`${cost} micro-dollars`, { exact: true }).waitFor();
   return cost;
 }
+
+/** Waits until the answer has been seen in more than `count` lengths. */
+export async function untilGrown(answer: Locator, count: number): Promise<void> {
+  const lengths = new Set<number>();
+  while (lengths.size <= count) lengths.add(((await answer.textContent()) ?? '').length);
+}
