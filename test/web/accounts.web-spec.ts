@@ -357,7 +357,7 @@ describeJourney('accounts', () => {
     await signIn(user, email);
     const { page } = user;
     await page.goto(`/dashboard/o/${first.organizationId}/members`);
-    await page.getByText(first.email).waitFor();
+    await page.getByText(first.email, { exact: true }).waitFor();
     user.expectFailure(/ 401$/);
     await gateway.rows('DELETE FROM user_session');
     // A poll may have noticed before, and its dialog covers the link.
@@ -385,7 +385,7 @@ describeJourney('accounts', () => {
     await tab.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
     await tab.locator('[data-secret]').waitFor();
     await page.getByRole('link', { name: 'Members' }).click();
-    await page.getByText(colleague).waitFor();
+    await page.getByText(colleague, { exact: true }).waitFor();
     await page.getByRole('button', { name: /^Account:/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await heading(user, 'Sign in');
