@@ -77,7 +77,7 @@ describe('loadConfig', () => {
         overloadConcurrency: 2_048,
         trustProxy: false,
         ssePingMs: 15_000,
-        sseMergeMs: 10,
+        sseMergeMs: 16,
         shutdownDelayMs: 0,
         drainTimeoutMs: 30_000,
       },

@@ -66,7 +66,7 @@ export const SETTINGS = z.object({
     ),
   SSE_PING_MS: integer(100, ONE_HOUR_MS).default(15_000).describe('Silence after which a stream sends a ping'),
   SSE_MERGE_MS: integer(0, 1_000)
-    .default(10)
+    .default(16)
     .describe('How long an event of a fast stream waits for others, to be written together; 0: no wait'),
   DRAIN_TIMEOUT_MS: integer(0, ONE_HOUR_MS)
     .default(30_000)
