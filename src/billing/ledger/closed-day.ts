@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { DatabaseError } from 'pg';
-import { driverErrorOf } from '../../core/database/driver-error';
+import type { DatabaseError } from 'pg';
+import { CHECK_VIOLATION, driverErrorOf, hasSqlState } from '../../core/database/driver-error';
 import { GatewayError } from '../../core/errors/gateway-error';
 
 /** Until the clock is correct, a retry helps only at another process. */
@@ -13,8 +13,8 @@ const logger = new Logger('Ledger');
  * the ids of requests, is at least two days behind the clock of the database. `null`: another error.
  */
 export function refusalOfClosedDay(error: unknown): GatewayError | null {
-  const cause = driverErrorOf(error);
-  if (!(cause instanceof DatabaseError) || cause.code !== CHECK_VIOLATION) return null;
+  if (!hasSqlState(error, CHECK_VIOLATION)) return null;
+  const cause = driverErrorOf(error) as DatabaseError;
   if (cause.where?.includes('closed_day_stays(') !== true) return null;
   logger.error({
     event: 'clock_behind_ledger',
@@ -28,5 +28,3 @@ export function refusalOfClosedDay(error: unknown): GatewayError | null {
     cause,
   });
 }
-
-const CHECK_VIOLATION = '23514';

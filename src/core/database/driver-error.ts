@@ -12,6 +12,9 @@ export function hasSqlState(error: unknown, ...codes: readonly string[]): boolea
   return cause instanceof DatabaseError && codes.includes(cause.code ?? '');
 }
 
+/** SQLSTATE of a value that a check, or a trigger that acts as one, refuses. */
+export const CHECK_VIOLATION = '23514';
+
 /** Bad data, broken constraint, missing function: a retry of the statement fails again. */
 export function isPermanentDatabaseError(error: unknown): boolean {
   return error instanceof DatabaseError && error.code !== undefined && PERMANENT_CLASSES.has(error.code.slice(0, 2));

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { hasSqlState } from '../database/driver-error';
+import { CHECK_VIOLATION, hasSqlState } from '../database/driver-error';
 
 /** A partition of a table that is partitioned by the UTC day of its `id`, a UUIDv7. */
 export interface DayPartition {
@@ -33,7 +33,6 @@ const LAST = `
 
 /** `undefined_table`: no longer a partition; `object_not_in_prerequisite_state`: its detachment has begun or ended. */
 const TAKEN_BY_ANOTHER = ['42P01', '55000'];
-const CHECK_VIOLATION = '23514';
 
 /**
  * Adds, detaches and drops day partitions. No request waits for this longer than some milliseconds.
