@@ -31,6 +31,9 @@ export const OPENAI_PLATFORM_FIELDS: readonly string[] = [
   'safety_identifier',
 ];
 
+/** The quirk `reasoningEfforts` of vendors whose efforts are `low`, `medium` and `high`. */
+export const LOW_TO_HIGH_EFFORTS: Readonly<Record<string, string>> = { minimal: 'low', xhigh: 'high', max: 'high' };
+
 /** Optional chat fields that all vendors accept, even those that refuse unknown fields. */
 export const COMMON_CHAT_FIELDS: readonly string[] = [
   'temperature',

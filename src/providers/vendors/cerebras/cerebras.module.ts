@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
-import { COMMON_CHAT_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { COMMON_CHAT_FIELDS, LOW_TO_HIGH_EFFORTS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
  * Cerebras Inference (https://inference-docs.cerebras.ai/api-reference/chat-completions). It answers 400 to every field
@@ -22,7 +22,7 @@ export class CerebrasProvider extends OpenAiFormatProvider {
         // Qwen's reasoning comes `raw` by default: https://inference-docs.cerebras.ai/capabilities/reasoning
         reasoningTag: 'think',
         // https://github.com/mnfst/modelparams.dev/pull/115
-        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        reasoningEfforts: LOW_TO_HIGH_EFFORTS,
         fixedEfforts: true,
         acceptFields: [
           ...COMMON_CHAT_FIELDS,

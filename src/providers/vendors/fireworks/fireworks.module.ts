@@ -1,7 +1,11 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
-import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import {
+  LOW_TO_HIGH_EFFORTS,
+  OPENAI_PLATFORM_FIELDS,
+  OpenAiFormatProvider,
+} from '../../dialects/openai-format.provider';
 import { FireworksImages } from './fireworks-images';
 
 /**
@@ -25,7 +29,7 @@ export class FireworksProvider extends OpenAiFormatProvider {
         streamAbove: 4_096,
         // https://docs.fireworks.ai/guides/reasoning; models without interleaved thinking ignore reasoning.
         reasoningReplay: true,
-        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        reasoningEfforts: LOW_TO_HIGH_EFFORTS,
         // It answers 400 to fields that it does not know (https://github.com/web-infra-dev/midscene/issues/1322).
         dropFields: [...OPENAI_PLATFORM_FIELDS, 'verbosity'],
         // https://github.com/musistudio/claude-code-router/issues/377

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
-import { COMMON_CHAT_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { COMMON_CHAT_FIELDS, LOW_TO_HIGH_EFFORTS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 import { OpenAiSpeech } from '../../dialects/openai-media/openai-speech';
 import { EncodedSpeech } from '../../kit/encoded-speech';
 
@@ -24,7 +24,7 @@ export class GroqProvider extends OpenAiFormatProvider {
         // Qwen's reasoning comes `raw` unless asked for otherwise: https://console.groq.com/docs/reasoning
         reasoningTag: 'think',
         // GPT OSS has low to high, and Qwen3.8's `high` is what others call `xhigh`.
-        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        reasoningEfforts: LOW_TO_HIGH_EFFORTS,
         fixedEfforts: true,
         rejectFields: ['logprobs', 'top_logprobs', 'logit_bias'],
         // https://github.com/yetone/alma-releases/issues/59

@@ -1,6 +1,10 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
-import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import {
+  LOW_TO_HIGH_EFFORTS,
+  OPENAI_PLATFORM_FIELDS,
+  OpenAiFormatProvider,
+} from '../../dialects/openai-format.provider';
 
 /**
  * Ollama (https://docs.ollama.com/api/openai-compatibility). It takes images only as data and never fetches them
@@ -18,7 +22,7 @@ export class OllamaProvider extends OpenAiFormatProvider {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
         inputImageUrls: 'inline',
-        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        reasoningEfforts: LOW_TO_HIGH_EFFORTS,
         // It chooses tools itself: https://github.com/ollama/ollama/issues/17921
         rejectFields: ['logit_bias', 'tool_choice'],
         dropFields: OPENAI_PLATFORM_FIELDS,

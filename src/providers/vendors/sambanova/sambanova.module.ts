@@ -1,6 +1,10 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
-import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import {
+  LOW_TO_HIGH_EFFORTS,
+  OPENAI_PLATFORM_FIELDS,
+  OpenAiFormatProvider,
+} from '../../dialects/openai-format.provider';
 
 /**
  * SambaNova Cloud (https://docs.sambanova.ai/docs/en/features/openai-compatibility). Its models do not support
@@ -19,7 +23,7 @@ export class SambaNovaProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
-        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        reasoningEfforts: LOW_TO_HIGH_EFFORTS,
         fixedEfforts: true,
         rejectFields: ['logprobs', 'top_logprobs', 'logit_bias'],
         dropFields: [...OPENAI_PLATFORM_FIELDS, 'seed'],

@@ -1,6 +1,10 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
-import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import {
+  LOW_TO_HIGH_EFFORTS,
+  OPENAI_PLATFORM_FIELDS,
+  OpenAiFormatProvider,
+} from '../../dialects/openai-format.provider';
 import { OpenAiSpeech } from '../../dialects/openai-media/openai-speech';
 import { EncodedSpeech } from '../../kit/encoded-speech';
 import { toTogetherSpeech } from './together-speech';
@@ -22,7 +26,7 @@ export class TogetherProvider extends OpenAiFormatProvider {
         // Kimi, GLM and DeepSeek need it: `ChatCompletionAssistantMessageParam` of its SDK (`together-ai` 0.52.0).
         reasoningReplay: true,
         // https://docs.together.ai/docs/inference/chat/reasoning; GPT OSS has low to high, and Kimi K3 also max.
-        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        reasoningEfforts: LOW_TO_HIGH_EFFORTS,
         reasoningSwitch: true,
         // https://docs.together.ai/docs/logprobs
         logprobLists: true,
