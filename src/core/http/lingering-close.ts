@@ -34,30 +34,32 @@ export function discardUnreadBody(request: FastifyRequest, reply: FastifyReply):
   const closes = Number(headers['content-length']) > limits.bytes || headers.expect !== undefined;
   if (closes) reply.header('connection', 'close');
   else reply.removeHeader('connection');
-  discardRestOfBody(raw, reply.raw, limits);
+  // Clients and shutdowns also end connections with this response.
+  if (closes || !reply.raw.shouldKeepAlive) lingerOnClose(raw.socket, limits);
+  else discardRestOfBody(raw, reply.raw, limits);
 }
 
 /**
- * Delivers a response to a client that is still sending the body. A keep-alive connection can be reused once the body
- * is complete; a closing one lingers. At the limits the connection is closed in both cases.
+ * Discards what still arrives of the body after the response, so that the connection can be reused. At the limits the
+ * connection is closed.
  */
 function discardRestOfBody(request: IncomingMessage, response: ServerResponse, limits: DiscardLimits): void {
-  const { socket } = request;
+  // `discardUnreadBody` has compared the length, if it is known.
+  if (request.headers['content-length'] === undefined) pauseAfter(request, limits.bytes);
+  response.once('finish', () => {
+    if (request.complete) return;
+    const deadline = setTimeout(() => {
+      if (!request.complete) request.socket.destroy();
+    }, limits.timeMs).unref();
+    request.once('end', () => clearTimeout(deadline));
+  });
+}
+
+function pauseAfter(request: IncomingMessage, limitBytes: number): void {
   let discardedBytes = 0;
   request.on('data', (chunk: Buffer) => {
     discardedBytes += chunk.length;
-    if (discardedBytes > limits.bytes) request.pause();
-  });
-  lingerOnClose(socket, limits);
-  response.once('finish', () => {
-    // Node has half-closed the connection if this was its last response.
-    if (!socket.writable) return;
-    delete (socket as Partial<Socket>).destroySoon;
-    if (request.complete) return;
-    const deadline = setTimeout(() => {
-      if (!request.complete) socket.destroy();
-    }, limits.timeMs).unref();
-    request.once('end', () => clearTimeout(deadline));
+    if (discardedBytes > limitBytes) request.pause();
   });
 }
 

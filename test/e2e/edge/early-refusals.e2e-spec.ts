@@ -116,6 +116,55 @@ it('answers a wrong key with 401 before a byte of its 10 MiB body is read', asyn
   client.destroy();
 });
 
+describe('a connection that stays open after an early refusal', () => {
+  const HALF = Buffer.alloc(256 * 1024, 0x20);
+  const clients: Socket[] = [];
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.destroy();
+  });
+
+  /** Sends a request with half of its body. Resolves when it is refused. */
+  async function sendHalf(sentHead: string, status: number): Promise<Socket> {
+    const client = connect({ port, host: '127.0.0.1' }).setEncoding('latin1');
+    clients.push(client);
+    client.write(sentHead);
+    client.write(HALF);
+    const [answer] = (await once(client, 'data')) as [string];
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer).not.toMatch(/\r\nconnection: close\r\n/i);
+    return client;
+  }
+
+  it.each([
+    ['no byte of the body was read', () => head('sk-llm-unknown', 2 * HALF.length, '1.1'), 401],
+    [
+      'a part of the body was read',
+      () =>
+        head(key, 2 * HALF.length, '1.1')
+          .replace(PATH, '/v1/images/edits')
+          .replace('application/json', 'multipart/form-data; boundary=b0undary'),
+      400,
+    ],
+  ])('serves the next request when %s', async (_when, sentHead, status) => {
+    const client = await sendHalf(sentHead(), status);
+    client.write(HALF);
+    client.write(`GET /v1/models HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+    const [answer] = (await once(client, 'data')) as [string];
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('is closed when the rest of the body does not arrive in two seconds', async () => {
+    const client = await sendHalf(head('sk-llm-unknown', 2 * HALF.length, '1.1'), 401);
+    const refusedAtMs = performance.now();
+    await once(
+      client.on('error', () => undefined),
+      'close',
+    );
+    expect(performance.now() - refusedAtMs).toBeGreaterThan(1_900);
+    expect(performance.now() - refusedAtMs).toBeLessThan(20_000);
+  });
+});
+
 describe('a client without a key that never stops sending', () => {
   const clients: Socket[] = [];
   afterEach(() => {
@@ -123,32 +172,37 @@ describe('a client without a key that never stops sending', () => {
   });
 
   /** Sends an endless body. Resolves when the server closes the connection after its response. */
-  async function sendWithoutEnd(): Promise<Socket> {
+  async function sendWithoutEnd(length = `Content-Length: ${2 ** 40}`): Promise<Socket> {
     const server: Server = gateway.app.getHttpServer();
     const accepted = once(server, 'connection') as Promise<[Socket]>;
     const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
     clients.push(client);
-    client.write(head('sk-llm-unknown', 2 ** 40, '1.1'));
-    const piece = Buffer.alloc(64 * 1024, 0x20);
+    client.write(head('sk-llm-unknown', 0, '1.1').replace('Content-Length: 0', length));
+    const piece = Buffer.from(`10000\r\n${' '.repeat(64 * 1024)}\r\n`);
     const send = (): void => {
       while (client.write(piece));
     };
     client.on('drain', send);
     send();
     const [answer] = (await once(client, 'data')) as [Buffer];
-    expect(answer.toString('latin1')).toMatch(/^HTTP\/1\.1 401 [^]*\r\nconnection: close\r\n/i);
+    expect(answer.toString('latin1')).toMatch(/^HTTP\/1\.1 401 /);
+    // A body that is too long to be discarded.
+    expect(/\r\nconnection: close\r\n/i.test(answer.toString('latin1'))).toBe(length.startsWith('Content-Length'));
     const [connection] = await accepted;
     return connection;
   }
 
-  it('is read for two seconds and 1 MiB, then disconnected', async () => {
-    const startedAtMs = performance.now();
-    const connection = await sendWithoutEnd();
-    await until('the end of the connection', 5_000, () => connection.destroyed);
-    expect(performance.now() - startedAtMs).toBeGreaterThan(1_900);
-    expect(connection.bytesRead).toBeGreaterThan(MIB);
-    expect(connection.bytesRead).toBeLessThan(2 * MIB);
-  });
+  it.each([`Content-Length: ${2 ** 40}`, 'Transfer-Encoding: chunked'])(
+    'is read for two seconds and 1 MiB, then disconnected (%s)',
+    async (length) => {
+      const startedAtMs = performance.now();
+      const connection = await sendWithoutEnd(length);
+      await until('the end of the connection', 5_000, () => connection.destroyed);
+      expect(performance.now() - startedAtMs).toBeGreaterThan(1_900);
+      expect(connection.bytesRead).toBeGreaterThan(MIB);
+      expect(connection.bytesRead).toBeLessThan(2 * MIB);
+    },
+  );
 
   it('does not delay a shutdown', async () => {
     const connection = await sendWithoutEnd();
