@@ -1,9 +1,12 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import { systemClock } from '../core/time/clock';
 import type { RequestAdmission } from '../inference/request-reservation';
 import { DrainService, OverloadDetector } from './availability';
+
+Logger.overrideLogger(false);
 
 const LIMIT = 10;
 
@@ -81,6 +84,18 @@ describe('OverloadDetector', () => {
     expect(guard.overloaded).toBe(true);
     pass(1_000, 0.97, 700);
     expect(guard.overloaded).toBe(false);
+  });
+
+  it('logs the start of an overload, and its end with the duration', () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+    const log = jest.spyOn(Logger.prototype, 'log').mockImplementation();
+    const { pass } = createGuard();
+    pass(3_000, 1, 100);
+    expect(warn.mock.calls).toEqual([[expect.objectContaining({ event: 'overload_started', in_flight: 100 })]]);
+    expect(log).not.toHaveBeenCalled();
+    pass(60_000, 0.5, 1);
+    expect(log.mock.calls).toEqual([[expect.objectContaining({ event: 'overload_ended', duration_ms: 6_900 })]]);
+    expect(warn).toHaveBeenCalledTimes(1);
   });
 
   it('admits as many as before once the overload has ended', () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CanActivate, Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { InFlight } from '../core/concurrency/in-flight';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
@@ -94,6 +94,8 @@ export class DrainService implements OnModuleInit {
   }
 }
 
+const logger = new Logger('OverloadDetector');
+
 const SAMPLE_EVERY_MS = 100;
 /** Event loop utilization from which more requests only add latency. */
 const BUSY_UTILIZATION = 0.98;
@@ -168,9 +170,22 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
     } else {
       this.busySinceMs = null;
     }
-    if (!this.isAlert) this.alertSinceMs = nowMs;
+    const wasAlert = this.isAlert;
+    if (!wasAlert) this.alertSinceMs = nowMs;
     this.isAlert = nowMs < this.alertUntilMs;
+    if (this.isAlert !== wasAlert) this.logChange(nowMs, inFlight);
     this.allowedInFlight = this.isAlert ? this.nextAllowed(inFlight, isBusy) : this.limit;
+  }
+
+  private logChange(nowMs: number, inFlight: number): void {
+    if (this.isAlert) {
+      const event = 'overload_started';
+      logger.warn({ event, message: 'the process is overloaded and refuses requests', in_flight: inFlight });
+    } else {
+      const event = 'overload_ended';
+      const durationMs = Math.round(nowMs - this.alertSinceMs);
+      logger.log({ event, message: 'the process admits all requests again', duration_ms: durationMs });
+    }
   }
 
   private nextAllowed(inFlight: number, isBusy: boolean): number {
@@ -179,33 +194,29 @@ export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
   }
 }
 
-/** Created once: capturing a stack per refusal would double its cost. */
-const OVERLOADED = new GatewayError('service_unavailable', 'The server is overloaded. Retry shortly.', {
+/** Created once: capturing a stack costs as much as half a refusal. */
+export const OVERLOADED = new GatewayError('service_unavailable', 'The server is overloaded. Retry shortly.', {
   retryAfterSeconds: 1,
 });
 
-/**
- * Refuses requests while the process shuts down or is overloaded (503). It does not guard public routes, such as
- * probes.
- */
+/** Refuses requests while the process shuts down or is overloaded (503). Not asked on public routes, such as probes. */
 @Injectable()
-export class AvailabilityGuard implements CanActivate {
+export class AvailabilityCheck {
   constructor(
     private readonly drain: DrainService,
     private readonly load: OverloadDetector,
     private readonly metrics: Metrics,
   ) {}
 
-  canActivate(): boolean {
+  /** Why a new request is refused; `null`: it may proceed. */
+  refusal(): GatewayError | null {
     if (this.drain.draining) {
-      throw new GatewayError('service_unavailable', 'The server is shutting down. Retry shortly.', {
+      return new GatewayError('service_unavailable', 'The server is shutting down. Retry shortly.', {
         retryAfterSeconds: 1,
       });
     }
-    if (this.load.overloaded) {
-      this.metrics.overloadRejections.of().inc();
-      throw OVERLOADED;
-    }
-    return true;
+    if (!this.load.overloaded) return null;
+    this.metrics.overloadRejections.of().inc();
+    return OVERLOADED;
   }
 }

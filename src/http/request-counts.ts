@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../core/observability/metrics/catalogue';
 import type { RequestContext } from '../core/types/request-context';
-import type { RequestMetrics } from '../inference/request-metrics';
+import { outcomeOf, type RequestMetrics } from '../inference/request-metrics';
+import { OVERLOADED } from './availability';
 
 /** Counts the requests that inference does not count: refusals before a hold, and dashboard requests. */
 export function addRequestCounts(server: FastifyInstance, metrics: Metrics, requests: RequestMetrics): void {
@@ -11,7 +12,9 @@ export function addRequestCounts(server: FastifyInstance, metrics: Metrics, requ
     const context = request.context as RequestContext | undefined;
     if (operation === undefined || context === undefined || context.isRecorded) return;
     context.isRecorded = true;
-    requests.recordRefusal(operation, context, error, isStreamed(request));
+    // The detector logs an overload, so that its thousands of refusals need no lines.
+    if (error === OVERLOADED) requests.recordUncharged(operation, undefined, outcomeOf(0, error.code), false);
+    else requests.recordRefusal(operation, context, error, isStreamed(request));
   });
   const countDashboard = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const { url = '' } = request.routeOptions;

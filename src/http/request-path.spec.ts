@@ -13,9 +13,8 @@ const namesOf = (types: readonly { readonly name: string }[]) => types.map(({ na
 
 describe('the table of the request path', () => {
   it('lists the guards of each kind of route, in order', () => {
-    const both = 'key and session guard';
-    expect(namesAt(both, 'key guard')).toEqual(namesOf(GUARDS.key));
-    expect(namesAt(both, 'session guard')).toEqual(namesOf(GUARDS.session));
+    expect(namesAt('key guard')).toEqual(namesOf(GUARDS.key));
+    expect(namesAt('session guard')).toEqual(namesOf(GUARDS.session));
     expect(namesAt('guard')).toEqual(namesOf(GUARDS.public));
   });
 

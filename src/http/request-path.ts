@@ -19,7 +19,7 @@ import { Tracing } from '../core/observability/traces/tracing';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { DashboardSessionModule } from '../dashboard/session/dashboard-session.module';
 import { ChangeLimitGuard, CsrfGuard, RolesGuard, SessionGuard } from '../dashboard/session/session.guards';
-import { AvailabilityGuard, DrainService } from './availability';
+import { AvailabilityCheck, DrainService } from './availability';
 import { ProbesModule } from './probes.module';
 import { InferenceModule } from '../inference/inference.module';
 import { RequestMetrics } from '../inference/request-metrics';
@@ -45,12 +45,10 @@ const CALLER_GUARDS: GuardTypes = {
 /** The guards of every request, in order. They run before a byte of the body is read. */
 export const GUARDS: GuardTypes = {
   key: [
-    AvailabilityGuard, // 503: draining or overloaded
     ...CALLER_GUARDS.key,
     RateLimitGuard, //    429: callers known to be over their limits, and the limit of reads
   ],
   session: [
-    AvailabilityGuard, // 503: draining or overloaded
     ...CALLER_GUARDS.session,
     ChangeLimitGuard, //  429: changes per user
   ],
@@ -66,14 +64,14 @@ export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
 ];
 
 /**
- * The request path: `onRequest` (request-stages.ts), the guards, the interceptors, the DTO pipe, the controller.
- * Anything thrown, anywhere, becomes the error envelope in the filter. Long JSON replies of the dashboard are
- * compressed (reply-compression.ts).
+ * The request path: `onRequest` (request-stages.ts; 503: draining or overloaded), the guards, the interceptors, the DTO
+ * pipe, the controller. Anything thrown, anywhere, becomes the error envelope in the filter. Long JSON replies of the
+ * dashboard are compressed (reply-compression.ts).
  */
 @Module({
   imports: [AuthGuardsModule, DashboardSessionModule, InferenceModule, ProbesModule],
   providers: [
-    AvailabilityGuard,
+    AvailabilityCheck,
     provideGuards(CALLER_GUARD, CALLER_GUARDS),
     provideGuards(APP_GUARD, GUARDS),
     ...INTERCEPTORS,
@@ -89,12 +87,13 @@ export class RequestPathModule {
   constructor(
     { httpAdapter }: HttpAdapterHost<FastifyAdapter>,
     drain: DrainService,
+    availability: AvailabilityCheck,
     metrics: Metrics,
     requests: RequestMetrics,
     tracing: Tracing,
     @Inject(CLOCK) clock: Clock,
   ) {
-    addRequestContext(httpAdapter.getInstance(), clock, drain, tracing);
+    addRequestContext(httpAdapter.getInstance(), clock, drain, availability, tracing);
     addRequestCounts(httpAdapter.getInstance(), metrics, requests);
     addReplyCompression(httpAdapter.getInstance());
   }

@@ -3,26 +3,29 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import type { CallHandler, CanActivate, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
 import { GatewayError } from '../core/errors/gateway-error';
+import { sendError } from '../core/http/gateway-exception.filter';
 import { requestOf, ResponseConnection, toClientAddress } from '../core/http/request';
 import { assertRulesDecided } from '../core/http/route.decorators';
 import type { Clock } from '../core/time/clock';
 import type { Tracing } from '../core/observability/traces/tracing';
 import { toRequestId } from '../core/types/ids';
 import type { RequestTrace } from '../core/types/trace';
-import type { DrainService } from './availability';
+import type { AvailabilityCheck, DrainService } from './availability';
 
 const MAX_CLIENT_REQUEST_ID_LENGTH = 128;
 /** Fastify would read the body of these methods before the guards. `BodyInterceptor` reads it after them. */
 const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
- * Prepares every request before Nest sees it: sets its context and rules, and refuses invalid raw requests, on unknown
- * routes too. Startup fails when a route does not declare who may call it.
+ * Prepares every request before Nest sees it: sets its context and rules, refuses invalid raw requests, on unknown
+ * routes too, and all requests while the process is unavailable. Startup fails when a route does not declare who may
+ * call it.
  */
 export function addRequestContext(
   server: FastifyInstance,
   clock: Clock,
   drain: Pick<DrainService, 'stopping'>,
+  availability: Pick<AvailabilityCheck, 'refusal'>,
   tracing: Pick<Tracing, 'begin'>,
 ): void {
   for (const method of METHODS_WITH_BODY) server.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -55,7 +58,11 @@ export function addRequestContext(
     };
     // From the announcement on, so that load balancers have no open connection left when the process ends.
     if (drain.stopping) reply.raw.shouldKeepAlive = false;
-    done(findRawFault(request));
+    const fault = findRawFault(request);
+    const refusal = fault === undefined && request.rules.public !== true ? availability.refusal() : null;
+    // An overloaded process refuses most requests, and in a Nest guard a refusal costs a third more CPU.
+    if (refusal !== null) sendError(request, reply, refusal);
+    else done(fault);
   });
 }
 

@@ -13,8 +13,8 @@ const WARM_UP_MS = 5_000;
 /** The rate of two seconds varies by a third. */
 const PEAK_MS = 10_000;
 const OVERLOAD_MS = 60_000;
-/** The goal of the design is 0.8; on two cores shared with the load generator 0.78 to 0.98 was measured. */
-const LEAST_SHARE_OF_PEAK = 0.65;
+/** The goal of the design is 0.8; on two cores shared with the load generator 0.82 to 0.87 was measured. */
+const LEAST_SHARE_OF_PEAK = 0.7;
 
 describe('three times the capacity of the gateway', () => {
   let database: TestDatabase;

@@ -11,7 +11,9 @@ export const OBSERVABILITY_SETTINGS = {
   ),
   LOG_REQUESTS: choice(['none', 'failures', 'all'])
     .default('failures')
-    .describe('Which requests get a line request_ended: those that the gateway or a provider failed, or all'),
+    .describe(
+      'Which requests get a line request_ended: those that the gateway or a provider failed, or all. Refusals of an overload get none',
+    ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(baseUrl).describe(
     'Collector of OpenTelemetry, such as http://127.0.0.1:4318; without it nothing is traced',
   ),

@@ -29,9 +29,9 @@ export class GatewayExceptionFilter implements ExceptionFilter {
 /** The only writer of error responses. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
   const error = toGatewayError(thrown);
-  const requestId = toRequestId(request.id);
   // Requests with an undecodable path and worker probes have no context.
   const context = request.context as RequestContext | undefined;
+  const requestId = context?.requestId ?? toRequestId(request.id);
   // A replayed failure was logged by its first request.
   if (error.code === 'internal_error' && !reply.hasHeader('idempotent-replayed')) {
     logger.error({

@@ -1,4 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
+import { renderMetrics } from '../../../src/core/observability/metrics/exposition';
 import { until } from '../../faults/figures';
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
 
@@ -12,7 +15,7 @@ const chat = (directive: string): object => ({
 let gateway: TestGateway;
 let customer: TestCustomer;
 beforeAll(async () => {
-  gateway = await TestGateway.start({ OVERLOAD_CONCURRENCY: String(CONCURRENCY) });
+  gateway = await TestGateway.start({ OVERLOAD_CONCURRENCY: String(CONCURRENCY), LOG_REQUESTS: 'all' });
   customer = await gateway.customer();
 });
 afterAll(() => gateway.stop());
@@ -30,7 +33,17 @@ async function askUntil(status: number): Promise<Awaited<ReturnType<TestGateway[
   throw new Error(`no response had status ${status}`);
 }
 
+/** The counter of chat completions that the gateway failed, such as refusals of an overload. */
+async function failures(): Promise<number> {
+  const text = await renderMetrics(gateway.app.get(Metrics, { strict: false }).registry);
+  const series =
+    /^gateway_requests_total\{operation="createChatCompletion",model="other",outcome="internal_error",streamed="false"\} (\d+)$/m;
+  return Number(series.exec(text)?.[1] ?? 0);
+}
+
 it('an overloaded process refuses new requests, answers probes, and serves again after it recovers', async () => {
+  const log = jest.spyOn(Logger.prototype, 'log');
+  const warn = jest.spyOn(Logger.prototype, 'warn');
   let busy = true;
   const spinning = keepBusyUntil(() => !busy);
   const underWay = Array.from({ length: CONCURRENCY + 1 }, () =>
@@ -46,5 +59,13 @@ it('an overloaded process refuses new requests, answers probes, and serves again
   await spinning;
   expect((await Promise.all(underWay)).map(({ status }) => status)).toEqual(underWay.map(() => 200));
   expect((await askUntil(200)).status).toBe(200);
+
+  // Refusals are counted, and the log has a line for the overload, not for each of them.
+  expect(await failures()).toBeGreaterThan(0);
+  expect(warn).toHaveBeenCalledWith(expect.objectContaining({ event: 'overload_started' }));
+  const ended = log.mock.calls.map(([line]) => line as { event?: string; status?: number });
+  expect(new Set(ended.filter(({ event }) => event === 'request_ended').map(({ status }) => status))).toEqual(
+    new Set([200]),
+  );
   expect(await gateway.violations()).toEqual([]);
 });
