@@ -67,9 +67,9 @@ describe('speech in a file of the vendor', () => {
     ['an empty file', () => Readable.from([])],
     ['another format', () => Readable.from([Buffer.from('OggS')])],
     ['a host that does not deliver', () => Readable.from(failing())],
-  ])('is an error without another attempt after %s', async (_what, file) => {
+  ])('is left to the next deployment after %s, since nothing was delivered', async (_what, file) => {
     const { code, options } = await providerErrorOf(speak(file));
-    expect([code, options.fallback, options.phase, inputs.length]).toEqual(['provider_error', false, 'first_token', 1]);
+    expect([code, options.fallback, options.phase, inputs.length]).toEqual(['provider_error', true, 'first_token', 1]);
   });
 
   it('is interrupted when the file breaks off', async () => {

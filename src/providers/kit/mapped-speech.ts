@@ -86,11 +86,11 @@ class RecordedSpeech implements SpeechStream {
   }
 }
 
-/** The vendor has made the speech and bills it, so no other attempt may follow. */
+/** The vendor may bill the speech, but the client got none of it, so another deployment may be called. */
 function unusable(what: string, cause?: unknown): ProviderError {
   return new ProviderError('provider_error', `The provider sent ${what}.`, {
     phase: 'first_token',
-    fallback: false,
+    fallback: true,
     cause,
   });
 }

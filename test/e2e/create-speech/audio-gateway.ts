@@ -16,8 +16,8 @@ const speech = (id: string, extra: object, price: object): object => ({
   modality: 'speech',
   input_modalities: ['text'],
   output_modalities: ['audio'],
-  ...extra,
   deployments: [{ provider: 'openai-compatible', upstream_model: id.slice('local/'.length) }],
+  ...extra,
   ...priced(price),
 });
 
@@ -41,6 +41,23 @@ const MODELS = [
   speech('local/dear', { media: { voices: ['alloy'] } }, { speech: { per_1k_chars_micro: 30_000 } }),
   speech('local/plain', { features: { speed: false } }, { speech: { per_1k_chars_micro: 15_000 } }),
   speech('local/spoken-tokens', {}, TOKENS),
+  // The first deployment needs `FAL_KEY`.
+  speech(
+    'local/recorded',
+    {
+      deployments: [
+        {
+          provider: 'fal',
+          upstream_model: 'fal-ai/voice',
+          priority: 0,
+          map: { input: 'prompt', voice: 'voice' },
+          output: { audio: '$.audio.url' },
+        },
+        { provider: 'openai-compatible', upstream_model: 'recorded', priority: 1 },
+      ],
+    },
+    { speech: { per_1k_chars_micro: 15_000 } },
+  ),
   transcription(
     'local/ear',
     { features: { timestamps: ['segment', 'word'], streaming: true } },
