@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { systemClock } from '../../../src/core/time/clock';
 import { JobReportAddress } from '../../../src/media-jobs/job-report-address';
 import { makeWebhookSecret, signatureHeaders } from '../../../src/webhooks/webhook-signature';
 import { FakeUpstream } from '../../conformance/fake-upstream';
@@ -50,12 +51,16 @@ const report = (path: string, headers: Record<string, string>, body = BODY) =>
   jobs.gateway.call(path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body });
 
 describe('a report of a provider that signs', () => {
-  it('gets 503 and wakes nothing while the secret cannot be fetched', async () => {
+  it('gets 503 and wakes nothing while the secret cannot be fetched, which is tried every ten seconds', async () => {
     jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     const { id, path } = await waiting();
-    const { status, json } = await report(path, signed());
-    expect([status, json.error.code, await isDue(id)]).toEqual([503, 'service_unavailable', false]);
+    for (const headers of [signed(), signed(), signed(0, makeWebhookSecret())]) {
+      const { status, json } = await report(path, headers);
+      expect([status, json.error.code, await isDue(id)]).toEqual([503, 'service_unavailable', false]);
+    }
+    expect(replicate.received).toHaveLength(1);
     secret = SECRET;
+    jest.spyOn(systemClock, 'monotonic').mockImplementation(() => performance.now() + 10_000);
     expect([(await report(path, signed())).status, await isDue(id)]).toEqual([200, true]);
   });
 

@@ -4,6 +4,8 @@ import { FalSignatures } from './fal-signature';
 
 const START_MS = Date.parse('2026-11-26T12:00:00Z');
 const HOUR_MS = 3_600_000;
+/** After a failed fetch of the keys. */
+const PAUSE_MS = 10_000;
 const BODY = Buffer.from('{"request_id":"r-1","status":"OK"}');
 
 interface SigningKey {
@@ -103,9 +105,36 @@ describe('the signature of a report of fal', () => {
     published = null;
     await expect(verify(signed())).rejects.toThrow('down');
     published = [];
+    nowMs += PAUSE_MS;
     await expect(verify(signed())).rejects.toThrow('no key');
     published = [first];
+    nowMs += PAUSE_MS;
     expect(await verify(signed())).toBe(true);
+  });
+
+  it('fails without another fetch for ten seconds after a fetch that failed', async () => {
+    published = null;
+    await expect(verify(signed())).rejects.toThrow('down');
+    published = [first];
+    nowMs += PAUSE_MS - 1;
+    await expect(verify(signed())).rejects.toThrow('down');
+    expect(fetched).toHaveLength(1);
+    nowMs += 1;
+    expect(await verify(signed())).toBe(true);
+    expect(fetched).toHaveLength(2);
+  });
+
+  it('is verified with known keys during such a pause, and with new keys right after it', async () => {
+    await verify(signed());
+    published = null;
+    nowMs += HOUR_MS;
+    await expect(verify(signed(second))).rejects.toThrow('down');
+    published = [second];
+    expect(await verify(signed(first))).toBe(true);
+    await expect(verify(signed(second))).rejects.toThrow('down');
+    expect(fetched).toHaveLength(2);
+    nowMs += PAUSE_MS;
+    expect(await verify(signed(second))).toBe(true);
   });
 
   it('is verified with known keys while they cannot be fetched, for a day', async () => {
