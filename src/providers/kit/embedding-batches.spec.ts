@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
-import { providerCall } from '../../../test/conformance/provider-call';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
 import type { ProviderCall } from '../contract/provider-call';
 import { NO_USAGE } from '../contract/usage';
 import { embedBatches, toBatches } from './embedding-batches';
@@ -27,6 +27,8 @@ describe('toBatches', () => {
 });
 
 describe('embedBatches', () => {
+  afterEach(() => jest.useRealTimers());
+
   it('makes at most eight concurrent calls, within the time limit of one, and joins their results in order', async () => {
     let [underWay, most] = [0, 0];
     const limits: number[] = [];
@@ -41,6 +43,23 @@ describe('embedBatches', () => {
     const { vectors, usage } = await embedBatches(batches, providerCall(), embed);
     expect([vectors, usage?.inputText, most]).toEqual([batches.map((batch) => [batch]), 60, 8]);
     expect(limits.at(-1)).toBeLessThan(limits[0] as number);
+  });
+
+  it('leaves the request to another deployment when together they take as long as a single call may', async () => {
+    jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
+    const deadlines = { connectMs: 1_000, firstTokenMs: 10_000, idleMs: 1_000, totalMs: 60_000 };
+    const limits: number[] = [];
+    const embed = async (batch: number, call: ProviderCall) => {
+      limits.push(call.deadlines.firstTokenMs);
+      await setTimeout(6_000);
+      return { vectors: [[batch]], usage: NO_USAGE };
+    };
+    // Three rounds, each of which is in time.
+    const batches = Array.from({ length: 24 }, (_, at) => at);
+    const failing = providerErrorOf(embedBatches(batches, providerCall({ deadlines }), embed));
+    await jest.advanceTimersByTimeAsync(18_000);
+    const { code, options } = await failing;
+    expect([code, options.fallback, limits[0], limits.at(-1)]).toEqual(['provider_timeout', true, 10_000, 4_000]);
   });
 
   it('reports no usage when the usage of any call is unknown', async () => {

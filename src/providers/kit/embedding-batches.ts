@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
-import { systemClock } from '../../core/time/clock';
 import type { EmbeddingResult } from '../contract/embeddings';
 import type { EmbeddingBatch, ProviderCall } from '../contract/provider-call';
 import { addUsage, type UsageVector } from '../contract/usage';
+import { SharedDeadline } from './await-result';
 
 /** Concurrent calls of one request: clients send up to 2,048 inputs, and vendors limit requests per minute. */
 const MAX_CALLS = 8;
@@ -52,14 +52,10 @@ export async function embedBatches<Input>(
   const [first] = batches;
   if (first !== undefined && batches.length === 1) return embed(first, call);
   const failure = new AbortController();
-  const signal = AbortSignal.any([call.signal, failure.signal]);
-  const dueMs = systemClock.monotonic() + call.deadlines.totalMs;
-  const embedInTime = (batch: Input): Promise<EmbeddingResult> => {
-    const totalMs = Math.max(1, dueMs - systemClock.monotonic());
-    return embed(batch, { ...call, signal, deadlines: { ...call.deadlines, totalMs } });
-  };
+  const abortable = { ...call, signal: AbortSignal.any([call.signal, failure.signal]) };
+  const deadline = new SharedDeadline(abortable);
   try {
-    const results = await pLimit(MAX_CALLS).map(batches, embedInTime);
+    const results = await pLimit(MAX_CALLS).map(batches, (batch) => embed(batch, { ...abortable, ...deadline.next() }));
     return { vectors: results.flatMap(({ vectors }) => vectors), usage: sumOf(results.map(({ usage }) => usage)) };
   } finally {
     failure.abort();
