@@ -3,6 +3,7 @@ import { gatherEntries } from '../../core/concurrency/gathering';
 import { isLockTimeout, isPermanentDatabaseError } from '../../core/database/driver-error';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { Clock } from '../../core/time/clock';
+import { unavailable } from './billing-unavailable';
 
 /** The statement certainly did not run: there was no connection to send it on. */
 export class NotSentError extends Error {}
@@ -298,13 +299,6 @@ function deliver<Operation, Answer>(
       entry.resolve(answer as Answer);
     }
   }
-}
-
-/** A request that cannot be recorded must not be served: the service fails closed. */
-export function unavailable(): GatewayError {
-  return new GatewayError('service_unavailable', 'Billing is temporarily unavailable. Retry shortly.', {
-    retryAfterSeconds: 1,
-  });
 }
 
 function pause(durationMs: number): Promise<void> {

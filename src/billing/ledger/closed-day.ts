@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { DatabaseError } from 'pg';
 import { CHECK_VIOLATION, driverErrorOf, hasSqlState } from '../../core/database/driver-error';
-import { GatewayError } from '../../core/errors/gateway-error';
+import type { GatewayError } from '../../core/errors/gateway-error';
+import { unavailable } from './billing-unavailable';
 
 /** Until the clock is correct, a retry helps only at another process. */
 const RETRY_AFTER_SECONDS = 10;
@@ -23,8 +24,5 @@ export function refusalOfClosedDay(error: unknown): GatewayError | null {
       'which gets 503. Correct the clock',
     failure: cause.message,
   });
-  return new GatewayError('service_unavailable', 'Billing is temporarily unavailable. Retry shortly.', {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-    cause,
-  });
+  return unavailable(RETRY_AFTER_SECONDS, cause);
 }

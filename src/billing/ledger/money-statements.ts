@@ -2,7 +2,8 @@ import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { isUuid } from '../../core/types/require-uuid';
 import { vendorBillOf } from '../../providers/contract/usage';
-import { NotSentError, unavailable } from './batch-queue';
+import { NotSentError } from './batch-queue';
+import { unavailable } from './billing-unavailable';
 import {
   type FinishCommand,
   type FinishResult,

@@ -8,15 +8,9 @@ import { withinDatabaseTime } from '../../core/database/in-time';
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { NO_USAGE } from '../../providers/contract/usage';
-import {
-  AccountLanes,
-  BatchQueue,
-  type BatchQueueOptions,
-  joinLoads,
-  type QueueLoad,
-  unavailable,
-} from './batch-queue';
+import { AccountLanes, BatchQueue, type BatchQueueOptions, joinLoads, type QueueLoad } from './batch-queue';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
+import { unavailable } from './billing-unavailable';
 import { refusalOfClosedDay } from './closed-day';
 import { InstanceLeaseService } from './instance-lease.service';
 import {

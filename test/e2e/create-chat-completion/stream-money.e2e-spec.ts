@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { ReservationService } from '../../../src/billing/ledger/reservation.service';
-import { unavailable } from '../../../src/billing/ledger/batch-queue';
+import { unavailable } from '../../../src/billing/ledger/billing-unavailable';
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { until } from '../idempotency/keyed-gateway';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';

@@ -1,4 +1,4 @@
-import { unavailable } from '../../../src/billing/ledger/batch-queue';
+import { unavailable } from '../../../src/billing/ledger/billing-unavailable';
 import { ReservationService } from '../../../src/billing/ledger/reservation.service';
 import { rebuild, type ResponseEvent } from '../../conformance/response-reader';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
