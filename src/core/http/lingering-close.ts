@@ -29,14 +29,18 @@ export function discardUnreadBody(request: FastifyRequest, reply: FastifyReply):
   // Requests without a route have neither property.
   const isAuthenticated = request.context?.principal != null || request.caller != null;
   const limits = isAuthenticated ? AUTHENTICATED_DISCARD : ANONYMOUS_DISCARD;
-  // The connection cannot be reused after a body that is not read completely or was never requested. In all other cases
-  // it can be reused, although Fastify closes it after body errors.
-  const closes = Number(headers['content-length']) > limits.bytes || headers.expect !== undefined;
-  if (closes) reply.header('connection', 'close');
-  else reply.removeHeader('connection');
-  // Clients and shutdowns also end connections with this response.
-  if (closes || !reply.raw.shouldKeepAlive) lingerOnClose(raw.socket, limits);
-  else discardRestOfBody(raw, reply.raw, limits);
+  // The connection cannot be reused after a body that is not read completely or was never requested. Clients and
+  // shutdowns also end it with this response. In all other cases it can be reused, although Fastify closes it after
+  // body errors.
+  const closes =
+    Number(headers['content-length']) > limits.bytes || headers.expect !== undefined || !reply.raw.shouldKeepAlive;
+  if (closes) {
+    reply.header('connection', 'close');
+    lingerOnClose(raw.socket, limits);
+  } else {
+    reply.removeHeader('connection');
+    discardRestOfBody(raw, reply.raw, limits);
+  }
 }
 
 /**

@@ -27,4 +27,18 @@ describe('a gateway whose shutdown is announced', () => {
     expect(await request()).toEqual([200, 'close']);
     await client.close();
   });
+
+  it('refuses a request with a body, and closes its connection with the response', async () => {
+    await gateway.app.get(DrainService, { strict: false }).drain(0);
+    const client = new Client(gateway.url);
+    const { statusCode, headers, body } = await client.request({
+      path: '/v1/chat/completions',
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
+    await body.dump();
+    expect([statusCode, headers.connection]).toEqual([503, 'close']);
+    await client.close();
+  });
 });
