@@ -38,7 +38,8 @@ export function discardUnreadBody(request: FastifyRequest, reply: FastifyReply):
     reply.header('connection', 'close');
     lingerOnClose(raw.socket, limits);
   } else {
-    reply.removeHeader('connection');
+    // Without the condition, Node would omit its own header as well.
+    if (reply.hasHeader('connection')) reply.removeHeader('connection');
     discardRestOfBody(raw, reply.raw, limits);
   }
 }

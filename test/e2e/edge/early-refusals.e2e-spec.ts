@@ -153,6 +153,12 @@ describe('a connection that stays open after an early refusal', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
+  it('is announced to a client of HTTP/1.0', async () => {
+    const { status, headers } = await exchange(port, `${head('sk-llm-unknown', 2, '1.0', 'Connection: keep-alive')}{}`);
+    expect(status).toBe(401);
+    expect(headers).toMatch(/\r\nconnection: keep-alive(?:\r\n|$)/i);
+  });
+
   it('is closed when the rest of the body does not arrive in two seconds', async () => {
     const client = await sendHalf(head('sk-llm-unknown', 2 * HALF.length, '1.1'), 401);
     const refusedAtMs = performance.now();
