@@ -109,12 +109,17 @@ describe('OverloadDetector', () => {
 });
 
 describe('DrainService', () => {
-  it('drains only after the clients of the last refusals have disconnected', async () => {
+  function createDrain() {
     const server = new EventEmitter();
     const host = { httpAdapter: { getHttpServer: () => server } } as unknown as HttpAdapterHost;
     const admission = { whenIdle: () => Promise.resolve(true) } as unknown as RequestAdmission;
     const drain = new DrainService(host, admission, systemClock);
     drain.onModuleInit();
+    return { drain, server };
+  }
+
+  it('drains only after the clients of the last refusals have disconnected', async () => {
+    const { drain, server } = createDrain();
     let hasEnded = false;
     const ended = drain.drain(60_000).finally(() => (hasEnded = true));
     const socket = new EventEmitter();
@@ -122,6 +127,19 @@ describe('DrainService', () => {
 
     await setImmediate();
     expect(hasEnded).toBe(false);
+    socket.emit('close');
+    expect(await ended).toBe(true);
+  });
+
+  it('waits for each connection once, however many of its pipelined requests are refused', async () => {
+    const { drain, server } = createDrain();
+    const ended = drain.drain(60_000);
+    const socket = new EventEmitter();
+    for (let index = 0; index < 20; index++) {
+      server.emit('request', { url: '/v1/models', socket }, new EventEmitter());
+    }
+
+    expect(socket.listenerCount('close')).toBe(1);
     socket.emit('close');
     expect(await ended).toBe(true);
   });

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
@@ -57,8 +58,12 @@ export class DrainService implements OnModuleInit {
     const end = (): void => this.answering.end();
     const endOfDashboard = (): void => this.ofDashboard.end();
     const endOfRefusal = (): void => this.refusing.end();
+    const refused = new WeakSet<Socket>();
     server.on('request', ({ url, socket }: IncomingMessage, response: ServerResponse) => {
       if (this.isDraining) {
+        // A connection can have hundreds of pipelined requests.
+        if (refused.has(socket)) return;
+        refused.add(socket);
         this.refusing.begin();
         socket.once('close', endOfRefusal);
         return;
