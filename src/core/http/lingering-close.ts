@@ -34,28 +34,29 @@ export function discardUnreadBody(request: FastifyRequest, reply: FastifyReply):
   // body errors.
   const closes =
     Number(headers['content-length']) > limits.bytes || headers.expect !== undefined || !reply.raw.shouldKeepAlive;
+  // The response may have to wait for earlier ones of the connection, while the body continues to arrive.
+  const isShort = Number(headers['content-length']) <= limits.bytes;
+  if (!isShort) pauseAfter(raw, limits.bytes);
   if (closes) {
     reply.header('connection', 'close');
     lingerOnClose(raw.socket, limits);
   } else {
     // Without the condition, Node would omit its own header as well.
     if (reply.hasHeader('connection')) reply.removeHeader('connection');
-    discardRestOfBody(raw, reply.raw, limits);
+    discardRestOfBody(raw, reply.raw, limits.timeMs);
   }
 }
 
 /**
- * Discards what still arrives of the body after the response, so that the connection can be reused. At the limits the
- * connection is closed.
+ * Lets Node discard what still arrives of the body after the response, so that the connection can be reused. At the
+ * time limit the connection is closed.
  */
-function discardRestOfBody(request: IncomingMessage, response: ServerResponse, limits: DiscardLimits): void {
-  // `discardUnreadBody` has compared the length, if it is known.
-  if (request.headers['content-length'] === undefined) pauseAfter(request, limits.bytes);
+function discardRestOfBody(request: IncomingMessage, response: ServerResponse, limitMs: number): void {
   response.once('finish', () => {
     if (request.complete) return;
     const deadline = setTimeout(() => {
       if (!request.complete) request.socket.destroy();
-    }, limits.timeMs).unref();
+    }, limitMs).unref();
     request.once('end', () => clearTimeout(deadline));
   });
 }

@@ -171,6 +171,30 @@ describe('a connection that stays open after an early refusal', () => {
   });
 });
 
+it('reads at most 32 MiB of a refused form while the response waits for an earlier one', async () => {
+  const server: Server = gateway.app.getHttpServer();
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const client = connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
+  const chat = JSON.stringify({ ...CHAT, messages: [{ role: 'user', content: '[[mock: first_token=3s]]' }] });
+  const form = head(key, 0, '1.1', 'Connection: close')
+    .replace(PATH, '/v1/images/edits')
+    .replace('application/json', 'multipart/form-data; boundary=b0undary')
+    .replace('Content-Length: 0', 'Transfer-Encoding: chunked');
+  client.write(head(key, chat.length, '1.1') + chat + form);
+  const piece = Buffer.from(`10000\r\n${' '.repeat(64 * 1024)}\r\n`);
+  const send = (): void => {
+    while (client.bytesWritten < 128 * MIB && client.write(piece));
+  };
+  client.on('drain', send);
+  send();
+  const [answer] = (await once(client, 'data')) as [Buffer];
+  const [{ bytesRead }] = await accepted;
+  client.destroy();
+  expect(answer.toString('latin1')).toMatch(/^HTTP\/1\.1 200 /);
+  expect(bytesRead).toBeGreaterThan(MIB);
+  expect(bytesRead).toBeLessThan(34 * MIB);
+});
+
 describe('a client without a key that never stops sending', () => {
   const clients: Socket[] = [];
   afterEach(() => {
