@@ -482,7 +482,7 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Sorted newest first; revoked keys stay in the list.
+         * @description Revoked keys stay in the list.
          */
         get: operations["listApiKeys"];
         put?: never;
@@ -1355,7 +1355,7 @@ export interface paths {
         };
         /**
          * List API keys of any organization
-         * @description Sorted newest first; revoked keys stay in the list.
+         * @description Revoked keys stay in the list.
          */
         get: operations["listOperatorApiKeys"];
         put?: never;
@@ -4317,6 +4317,18 @@ export interface components {
         UserId: string;
         /** @description An invitation of the organization; any other ID gets 404 `not_found`. */
         InvitationId: string;
+        /**
+         * @description Part of the name, the last four characters of the key, or at least eight characters of the beginning of its ID or of
+         *     its shown ends (`sk-llm-abcd…wxyz`); case-insensitive. Never a whole key, which must not be part of a URL.
+         */
+        KeySearch: string;
+        /** @description `true`: only revoked keys. `false`: only keys that are not revoked. */
+        KeyRevoked: boolean;
+        /**
+         * @description `newest`: newest first. `name`: by name. `last_used`: last used first, by day. `month_spent`: highest spending of this
+         *     month (UTC) first. Pass the same value with each `cursor`.
+         */
+        KeyOrder: "newest" | "name" | "last_used" | "month_spent";
         /** @description An API key of the organization; any other ID gets 404 `not_found`. */
         KeyId: string;
         /**
@@ -4596,6 +4608,9 @@ export type ParameterFrom = components['parameters']['From'];
 export type ParameterTo = components['parameters']['To'];
 export type ParameterUserId = components['parameters']['UserId'];
 export type ParameterInvitationId = components['parameters']['InvitationId'];
+export type ParameterKeySearch = components['parameters']['KeySearch'];
+export type ParameterKeyRevoked = components['parameters']['KeyRevoked'];
+export type ParameterKeyOrder = components['parameters']['KeyOrder'];
 export type ParameterKeyId = components['parameters']['KeyId'];
 export type ParameterIdempotencyKey = components['parameters']['IdempotencyKey'];
 export type ParameterPurchaseId = components['parameters']['PurchaseId'];
@@ -5478,6 +5493,18 @@ export interface operations {
                 status?: components["schemas"]["ApiKeyStatus"];
                 /** @description Only keys of this kind. */
                 kind?: components["schemas"]["ApiKeyKind"];
+                /**
+                 * @description Part of the name, the last four characters of the key, or at least eight characters of the beginning of its ID or of
+                 *     its shown ends (`sk-llm-abcd…wxyz`); case-insensitive. Never a whole key, which must not be part of a URL.
+                 */
+                search?: components["parameters"]["KeySearch"];
+                /** @description `true`: only revoked keys. `false`: only keys that are not revoked. */
+                revoked?: components["parameters"]["KeyRevoked"];
+                /**
+                 * @description `newest`: newest first. `name`: by name. `last_used`: last used first, by day. `month_spent`: highest spending of this
+                 *     month (UTC) first. Pass the same value with each `cursor`.
+                 */
+                order?: components["parameters"]["KeyOrder"];
                 /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
                 /** @description `next_cursor` of the previous page. */
@@ -7159,6 +7186,18 @@ export interface operations {
                 status?: components["schemas"]["ApiKeyStatus"];
                 /** @description Only keys of this kind. */
                 kind?: components["schemas"]["ApiKeyKind"];
+                /**
+                 * @description Part of the name, the last four characters of the key, or at least eight characters of the beginning of its ID or of
+                 *     its shown ends (`sk-llm-abcd…wxyz`); case-insensitive. Never a whole key, which must not be part of a URL.
+                 */
+                search?: components["parameters"]["KeySearch"];
+                /** @description `true`: only revoked keys. `false`: only keys that are not revoked. */
+                revoked?: components["parameters"]["KeyRevoked"];
+                /**
+                 * @description `newest`: newest first. `name`: by name. `last_used`: last used first, by day. `month_spent`: highest spending of this
+                 *     month (UTC) first. Pass the same value with each `cursor`.
+                 */
+                order?: components["parameters"]["KeyOrder"];
                 /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
                 /** @description `next_cursor` of the previous page. */

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { CLOCK, type Clock } from '../../core/time/clock';
-import { decodeCursor } from '../../core/types/cursor';
 import type { Micro } from '../../core/types/micro';
-import { textOfTime, toPage, type Page, type PageRequest } from '../../core/types/page';
+import { toPage, type Page, type PageRequest } from '../../core/types/page';
 import { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
-import { toApiKeyRecord, type ApiKeyKind, type ApiKeyRecord, type ApiKeyStatus } from './api-key-record';
+import { listKeys, sortKeyOf, type ApiKeyFilter, type SortColumns } from './api-key-list';
+import { toApiKeyRecord, type ApiKeyRecord } from './api-key-record';
 import { keyNotFound } from './api-key-rows';
 
 /** The budget use of a key in the windows of the database's clock (UTC), as reservations count it. */
@@ -62,15 +62,6 @@ const FIND_USE = `
           AND month.window_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
    WHERE k.id = ANY ($1::uuid[])`;
 
-/** The states of `toApiKeyRecord` in SQL; `:now` is the clock used for the record. */
-const NOT_REVOKED = '(key.revoked_at IS NULL OR key.revoked_at > :now)';
-const STATUS_CONDITIONS: Readonly<Record<ApiKeyStatus, string>> = {
-  revoked: 'key.revoked_at <= :now',
-  disabled: `${NOT_REVOKED} AND NOT key.enabled`,
-  expired: `${NOT_REVOKED} AND key.enabled AND key.expires_at <= :now`,
-  active: `${NOT_REVOKED} AND key.enabled AND (key.expires_at IS NULL OR key.expires_at > :now)`,
-};
-
 /** Keys as the dashboard shows them, with their usage. */
 @Injectable()
 export class ApiKeyReader {
@@ -79,34 +70,13 @@ export class ApiKeyReader {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /**
-   * Keys of one kind, newest first.
-   * @throws GatewayError `validation_failed` for an invalid cursor.
-   */
-  async page(
-    organizationId: string,
-    { kind, status }: { readonly kind: ApiKeyKind; readonly status: ApiKeyStatus | null },
-    { limit, cursor }: PageRequest,
-  ): Promise<Page<ApiKeyInUse>> {
-    const query = this.dataSource
-      .getRepository(ApiKeyEntity)
-      .createQueryBuilder('key')
-      .addSelect(textOfTime('key.created_at'), 'created_at_text')
-      .where('key.organization_id = :organizationId', { organizationId })
-      .andWhere(`key.playground_user_id IS ${kind === 'standard' ? '' : 'NOT '}NULL`);
-    if (status !== null) query.andWhere(STATUS_CONDITIONS[status], { now: new Date(this.clock.now()) });
-    if (cursor !== null) {
-      const [after, id] = decodeCursor(cursor, ['time', 'uuid']);
-      query.andWhere('(key.created_at, key.id) < (CAST(:after AS timestamptz), CAST(:id AS uuid))', { after, id });
-    }
-    // Scans `api_key_organization_id_index` backwards.
-    const { entities, raw } = await query
-      .orderBy('key.created_at', 'DESC')
-      .addOrderBy('key.id', 'DESC')
-      .limit(limit + 1)
-      .getRawAndEntities<{ created_at_text: string }>();
-    const rows = entities.map((apiKey, index) => ({ apiKey, createdAtText: raw[index]?.created_at_text ?? '' }));
-    const page = toPage(rows, limit, ({ apiKey, createdAtText }) => [createdAtText, apiKey.id]);
+  /** @throws GatewayError `validation_failed` for an invalid cursor. */
+  async page(organizationId: string, filter: ApiKeyFilter, { limit, cursor }: PageRequest): Promise<Page<ApiKeyInUse>> {
+    const keys = this.dataSource.getRepository(ApiKeyEntity);
+    const query = listKeys(keys, organizationId, filter, cursor, new Date(this.clock.now()));
+    const { entities, raw } = await query.limit(limit + 1).getRawAndEntities<SortColumns>();
+    const rows = entities.map((apiKey, index) => ({ apiKey, columns: raw[index] as SortColumns }));
+    const page = toPage(rows, limit, ({ apiKey, columns }) => sortKeyOf(filter, apiKey.id, columns));
     const uses = await this.findUse(page.items.map(({ apiKey }) => apiKey.id));
     return {
       items: page.items.map(({ apiKey }) => this.toKeyInUse(apiKey, uses)),

@@ -23,9 +23,7 @@ export class KeysController {
   @Get()
   @Session('viewer')
   async listApiKeys(@Query(strictDto) query: ApiKeyQuery, @Caller() caller: DashboardCaller): Promise<ApiKeyList> {
-    const organizationId = requireOrganization(caller);
-    const { kind = 'standard', status = null } = query;
-    return toList(await this.reader.page(organizationId, { kind, status }, toPageRequest(query)), toApiKey);
+    return toList(await this.reader.page(requireOrganization(caller), query, toPageRequest(query)), toApiKey);
   }
 
   @Post()

@@ -43,9 +43,7 @@ export class OperatorInspectionController {
     @Param('organization_id') id: string,
     @Query(strictDto) query: ApiKeyQuery,
   ): Promise<Schemas['ApiKeyList']> {
-    const { kind = 'standard', status = null } = query;
-    const organizationId = await this.requireOrganization(id);
-    return toList(await this.keys.page(organizationId, { kind, status }, toPageRequest(query)), toApiKey);
+    return toList(await this.keys.page(await this.requireOrganization(id), query, toPageRequest(query)), toApiKey);
   }
 
   @Get('organizations/:organization_id/purchases')

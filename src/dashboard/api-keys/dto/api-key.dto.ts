@@ -13,8 +13,9 @@ import {
 import { MODALITY_GROUPS, type ModalityGroup } from '../../../core/types/modality';
 import { MAX_RATE_LIMIT } from '../../../core/types/rate-limits';
 import { CodePointLength } from '../../../core/validation/code-points';
-import { PageQuery, QueryOneOf } from '../../../core/validation/query-fields';
+import { PageQuery, QueryBoolean, QueryOneOf, QueryText } from '../../../core/validation/query-fields';
 import type { EachContext } from '../../../core/validation/strict-dto.pipe';
+import { API_KEY_ORDERS, type ApiKeyOrder } from '../../../auth/api-keys/api-key-list';
 import {
   API_KEY_KINDS,
   API_KEY_STATUSES,
@@ -84,13 +85,22 @@ export class ApiKeyRotationDto {
   grace_seconds?: number | null;
 }
 
-/** The query of `listApiKeys`. */
+/** The query of `listApiKeys` and `listOperatorApiKeys`. */
 export class ApiKeyQuery extends PageQuery {
   @QueryOneOf(API_KEY_KINDS)
   kind?: ApiKeyKind;
 
   @QueryOneOf(API_KEY_STATUSES)
   status?: ApiKeyStatus;
+
+  @QueryText({ max: 200 })
+  search?: string;
+
+  @QueryBoolean()
+  revoked?: boolean;
+
+  @QueryOneOf(API_KEY_ORDERS)
+  order?: ApiKeyOrder;
 }
 
 function LimitOf(max: number, min = 0): PropertyDecorator {

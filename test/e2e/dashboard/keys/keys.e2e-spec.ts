@@ -42,13 +42,23 @@ describe('the keys of an organization', () => {
     }
   });
 
-  it.each(['status=unknown', 'limit=0', 'limit=101', 'cursor=made-up', 'other=1', 'limit=1&limit=2'])(
-    'are not listed for the invalid query ?%s',
-    async (query) => {
-      const param = query.split('=')[0];
-      expectError(await developer.call(keysOf(developer, `?${query}`)), 400, 'validation_failed', param);
-    },
-  );
+  it.each([
+    'status=unknown',
+    'limit=0',
+    'limit=101',
+    'cursor=made-up',
+    'other=1',
+    'limit=1&limit=2',
+    'search=',
+    `search=${'x'.repeat(201)}`,
+    'search=%00',
+    'search=a&search=b',
+    'revoked=1',
+    'order=spent',
+  ])('are not listed for the invalid query ?%s', async (query) => {
+    const param = query.split('=')[0];
+    expectError(await developer.call(keysOf(developer, `?${query}`)), 400, 'validation_failed', param);
+  });
 
   it('are at most a hundred, also under concurrency', async () => {
     const client = await gateway.dashboardUser({ role: 'developer' });
