@@ -260,38 +260,62 @@ describeJourney('API keys', () => {
     await user.close();
   });
 
-  it('renders live keys a hundred at a time, and searches all of them', async () => {
+  it('reads live keys a hundred at a time, and the server searches and sorts all of them', async () => {
     const owner = await newOwner();
-    await owner.call(owner.path('/keys'), { body: { name: 'copied' } });
+    await gateway.rows('UPDATE organization SET max_api_keys = 1000 WHERE id = $1', [owner.organizationId]);
+    const { json: issued } = await owner.call(owner.path('/keys'), { body: { name: 'oldest' } });
+    await gateway.rows(
+      `INSERT INTO api_key (organization_id, name, digest, prefix, last4, created_at)
+       SELECT $1::uuid, 'app ' || lpad(n::text, 3, '0'), sha256(convert_to($1::text || n, 'UTF8')), 'sk-llm-0000', '0000',
+              now() + make_interval(secs => n)
+         FROM generate_series(1, 249) n`,
+      [owner.organizationId],
+    );
     const user = await BrowserUser.signedIn(gateway, owner);
     const { page } = user;
-    await page.route(/\/keys\?.*status=active/, async (route) => {
-      const response = await route.fetch();
-      const list: { data: object[] } = await response.json();
-      const data = Array.from({ length: 250 }, (_, index) => ({
-        ...list.data[0],
-        id: crypto.randomUUID(),
-        name: `key ${index + 1}`,
-      }));
-      await route.fulfill({ response, json: { ...list, data } });
+    const reads: string[] = [];
+    page.on('request', (request) => {
+      const { pathname, search } = new URL(request.url());
+      if (pathname.endsWith('/keys') && pathname.startsWith('/dashboard/api/')) reads.push(search);
     });
     await page.goto(`/dashboard/o/${owner.organizationId}/keys`);
-    await page.getByText('250 of 100 keys').waitFor();
+    await page.getByText('More than 100 of 1,000 keys').waitFor();
+    expect(reads).toHaveLength(1);
     const rows = page.getByRole('region', { name: 'Live keys' }).locator('tbody tr');
+    const names = (): Promise<string[]> => page.locator('[data-row-link]').allInnerTexts();
+    expect((await names())[0]).toBe('app 249');
     expect(await rows.count()).toBe(100);
     const more = page.getByRole('button', { name: 'Show more' });
     await more.click();
-    expect(await rows.count()).toBe(200);
+    await page.getByText('More than 200 of 1,000 keys').waitFor();
     await more.click();
+    await page.getByText('250 of 1,000 keys', { exact: true }).waitFor();
     expect(await rows.count()).toBe(250);
     expect(await more.count()).toBe(0);
-    await page.getByLabel('Search keys').fill('key 2');
-    await rows.filter({ hasText: 'key 100' }).waitFor({ state: 'detached' });
-    // 2, 20 to 29, and 200 to 250.
-    expect(await rows.count()).toBe(62);
-    await page.getByLabel('Search keys').fill('key');
-    await more.waitFor();
-    expect(await rows.count()).toBe(100);
+
+    await page.getByLabel('Order').selectOption('Name');
+    await page.getByText('More than 100 of 1,000 keys').waitFor();
+    expect([(await names())[0], (await names())[99]]).toEqual(['app 001', 'app 100']);
+    const search = page.getByLabel('Search keys');
+    await search.fill('P 24');
+    await page.getByText('10 keys found', { exact: true }).waitFor();
+    expect(await names()).toEqual(Array.from({ length: 10 }, (_, digit) => `app 24${digit}`));
+    await search.fill('none of them');
+    await page.getByText('No key matches').waitFor();
+
+    // The address and the server get only the ends of a key; the journey fails if the page keeps more.
+    await search.fill(issued.key);
+    await page.getByRole('link', { name: 'oldest' }).waitFor();
+    const ends = `${issued.key.slice(0, 11)}…${issued.key.slice(-4)}`;
+    expect([await search.inputValue(), new URL(page.url()).searchParams.get('q')]).toEqual([ends, ends]);
+    expect(reads.join(' ')).not.toContain(issued.key);
+    await search.fill('');
+    await page.getByText('More than 100 of 1,000 keys').waitFor();
+
+    await page.keyboard.press('Control+K');
+    await page.getByRole('combobox', { name: 'Search pages and objects' }).fill('oldest');
+    await page.getByRole('option', { name: 'oldest …' }).click();
+    await page.getByRole('heading', { level: 1, name: 'oldest' }).waitFor();
     await user.close();
   });
 

@@ -1,23 +1,48 @@
-import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query';
-import type { ApiKey, ApiKeyStatus, operations } from '../../contract/dashboard';
+import { infiniteQueryOptions, keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
+import type { ApiKey, operations } from '../../contract/dashboard';
 import { isolated } from '../format/direction';
 import { nextCursor } from '../ui/pager';
 import { api, unwrap } from './client';
 
 const PAGE_SIZE = 100;
-const LIVE: readonly ApiKeyStatus[] = ['active', 'disabled', 'expired'];
+
+type ListParameters = NonNullable<operations['listApiKeys']['parameters']['query']>;
+
+export type ApiKeyOrder = NonNullable<ListParameters['order']>;
+
+interface KeySearch {
+  readonly search?: string;
+  readonly order?: ApiKeyOrder;
+}
 
 /** Every query about keys begins with this. */
 export const keysKey = (organizationId: string) => ['organization', organizationId, 'keys'] as const;
 
-/** All keys that are not revoked, newest first. Their number is limited, so the page sorts and searches by itself. */
-export const liveKeysQuery = (organizationId: string) =>
+/** Keys that are not revoked, in pages. */
+export const liveKeysQuery = (organizationId: string, { search, order }: KeySearch) =>
+  infiniteQueryOptions({
+    queryKey: [...keysKey(organizationId), 'live', { search, order }],
+    queryFn: ({ signal, pageParam }) =>
+      readPage(organizationId, { revoked: false, search, order, cursor: pageParam }, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: nextCursor,
+    // The list stays while the next search of the same organization loads.
+    placeholderData: (previous, query) => (query?.queryKey[1] === organizationId ? previous : undefined),
+  });
+
+/** The newest keys that are not revoked and match the text. */
+export const foundKeysQuery = (organizationId: string, text: string) =>
   queryOptions({
-    queryKey: [...keysKey(organizationId), 'live'],
-    queryFn: async ({ signal }) => {
-      const lists = await Promise.all(LIVE.map((status) => readAll(organizationId, status, signal)));
-      return lists.flat().toSorted((one, other) => other.created_at.localeCompare(one.created_at));
-    },
+    queryKey: [...keysKey(organizationId), 'found', text],
+    queryFn: async ({ signal }) => (await readPage(organizationId, { revoked: false, search: text }, signal)).data,
+    placeholderData: keepPreviousData,
+  });
+
+/** All keys that are not revoked, newest first, for a choice among them. */
+export const allLiveKeysQuery = (organizationId: string) =>
+  queryOptions({
+    queryKey: [...keysKey(organizationId), 'all'],
+    queryFn: ({ signal }) => readAllLive(organizationId, signal),
   });
 
 /** Revoked keys, newest first. */
@@ -44,11 +69,11 @@ export const namedKeysQuery = (organizationId: string) =>
     queryKey: [...keysKey(organizationId), 'named'],
     queryFn: async ({ signal }) => {
       const [live, revoked, playground] = await Promise.all([
-        Promise.all(LIVE.map((status) => readAll(organizationId, status, signal))),
+        readAllLive(organizationId, signal),
         readPage(organizationId, { status: 'revoked' }, signal),
         readPage(organizationId, { kind: 'playground' }, signal),
       ]);
-      return [...live.flat(), ...revoked.data, ...playground.data];
+      return [...live, ...revoked.data, ...playground.data];
     },
     staleTime: 30_000,
   });
@@ -92,18 +117,16 @@ export const keyQuery = (organizationId: string, keyId: string) =>
       ),
   });
 
-async function readAll(organizationId: string, status: ApiKeyStatus, signal: AbortSignal): Promise<ApiKey[]> {
+async function readAllLive(organizationId: string, signal: AbortSignal): Promise<ApiKey[]> {
   const keys: ApiKey[] = [];
   let cursor: string | undefined;
   do {
-    const page = await readPage(organizationId, { status, cursor }, signal);
+    const page = await readPage(organizationId, { revoked: false, cursor }, signal);
     keys.push(...page.data);
     cursor = nextCursor(page);
   } while (cursor !== undefined);
   return keys;
 }
-
-type ListParameters = NonNullable<operations['listApiKeys']['parameters']['query']>;
 
 function readPage(organizationId: string, filter: ListParameters, signal: AbortSignal) {
   return unwrap(

@@ -2,8 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, type LinkProps } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useState } from 'react';
-import { keyLabel, liveKeysQuery } from '../api/keys';
+import { keySearchOf } from '../api/key-search';
+import { foundKeysQuery, keyLabel } from '../api/keys';
 import { Dialog } from '../ui/dialog';
+import { useSettled } from '../ui/use-settled';
 import { linkTo, type NavigationGroup } from './navigation';
 import { useCurrentUser } from './use-session';
 
@@ -27,6 +29,7 @@ export function CommandPalette({ groups, organizationId, onClose }: CommandPalet
     void navigate(link);
   };
   const id = text.trim();
+  const keySearch = keySearchOf(text);
   const objects = organizationId === undefined || id.length < 16 ? [] : objectsOf(organizationId, id);
   return (
     <Dialog title="Search" onClose={onClose}>
@@ -49,7 +52,9 @@ export function CommandPalette({ groups, organizationId, onClose }: CommandPalet
               ))}
             </Command.Group>
           )}
-          {organizationId !== undefined && id !== '' && <KeyItems organizationId={organizationId} open={open} />}
+          {organizationId !== undefined && keySearch !== undefined && (
+            <KeyItems organizationId={organizationId} search={keySearch} open={open} />
+          )}
           {groups.map(({ label, items }) => (
             <Command.Group key={label} heading={label} className={HEADING}>
               {items.map((item) => (
@@ -84,18 +89,19 @@ export function CommandPalette({ groups, organizationId, onClose }: CommandPalet
 
 interface KeyItemsProps {
   readonly organizationId: string;
+  readonly search: string;
   readonly open: (link: LinkProps) => () => void;
 }
 
-/** API keys by name and last characters, once something was typed. */
-function KeyItems({ organizationId: org, open }: KeyItemsProps) {
-  const keys = useQuery(liveKeysQuery(org)).data ?? [];
+/** API keys that match what was typed, by the server. */
+function KeyItems({ organizationId: org, search, open }: KeyItemsProps) {
+  const keys = useQuery(foundKeysQuery(org, useSettled(search))).data ?? [];
   return (
     <Command.Group heading="API keys" className={HEADING}>
       {keys.map((key) => (
         <Command.Item
           key={key.id}
-          value={`${key.name} ${key.last4} ${key.id}`}
+          value={`${key.name} ${key.prefix}…${key.last4} ${key.id}`}
           onSelect={open({ to: '/o/$org/keys/$key', params: { org, key: key.id } })}
           className={ITEM}
         >

@@ -10,11 +10,6 @@ export function sumMicro(amounts: Iterable<MicroAmount>): bigint {
   return sum;
 }
 
-/** For sorting, smallest first. */
-export function compareMicro(one: MicroAmount, other: MicroAmount): number {
-  return one === other ? 0 : one < other ? -1 : 1;
-}
-
 /**
  * Exact dollars: two, four or six decimals, the fewest that hold the amount. Never three or five, so that `$1,043.834`
  * is not read as a million.

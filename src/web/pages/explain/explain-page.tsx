@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { api, unwrap } from '../../api/client';
-import { liveKeysQuery } from '../../api/keys';
+import { allLiveKeysQuery } from '../../api/keys';
 import { modelsQuery } from '../../api/models';
 import { useOrganization } from '../../app/use-session';
 import { ButtonLink } from '../../ui/button';
@@ -18,7 +18,7 @@ import { ExplanationView } from './explanation-view';
 export function ExplainPage() {
   const { id } = useOrganization();
   const { key } = useSearch({ from: '/signed-in/o/$org/explain' });
-  const keys = useQuery(liveKeysQuery(id));
+  const keys = useQuery(allLiveKeysQuery(id));
   const models = useQuery(modelsQuery);
   const explain = useChange({
     change: async (question: Question) => ({ question, explanation: await explained(question) }),

@@ -1,12 +1,10 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { ApiKey } from '../../../contract/dashboard';
-import { liveKeysQuery, playgroundKeysQuery, revokedKeysQuery } from '../../api/keys';
+import { type ApiKeyOrder, liveKeysQuery, playgroundKeysQuery, revokedKeysQuery } from '../../api/keys';
 import { organizationQuery } from '../../api/organizations';
 import { useOrganization } from '../../app/use-session';
 import { countOf, formatCount } from '../../format/count';
-import { Button } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { Empty } from '../../ui/empty';
 import { Plus } from '../../ui/icons';
@@ -16,13 +14,18 @@ import { QueryView } from '../../ui/query-view';
 import { RoleButton } from '../../ui/role-button';
 import { TabLink, TabList } from '../../ui/tabs';
 import { CreateKeyDialog } from './create-key-dialog';
-import { arrangeKeys } from './key-filter';
+import type { KeyFilter, KeyOrder } from './key-filter';
 import { KeysTable } from './keys-table';
 import { KeysToolbar } from './keys-toolbar';
 
-const SHOWN_AT_ONCE = 100;
+const API_ORDERS: Readonly<Record<KeyOrder, ApiKeyOrder>> = {
+  newest: 'newest',
+  name: 'name',
+  used: 'last_used',
+  spent: 'month_spent',
+};
 
-/** The keys of an organization: live ones as a whole, revoked ones page by page. */
+/** The keys of an organization by kind, page by page. */
 export function KeysPage() {
   const { id, may } = useOrganization();
   const { show } = useSearch({ from: '/signed-in/o/$org/keys' });
@@ -71,57 +74,49 @@ export function KeysPage() {
 
 function LiveKeys({ mayCreate }: { readonly mayCreate: boolean }) {
   const { id } = useOrganization();
-  const search = useSearch({ from: '/signed-in/o/$org/keys' });
+  const filter: KeyFilter = useSearch({ from: '/signed-in/o/$org/keys' });
+  const { q, order = 'newest' } = filter;
   const navigate = useNavigate({ from: '/o/$org/keys' });
-  const query = useQuery(liveKeysQuery(id));
+  const query = useInfiniteQuery(liveKeysQuery(id, { search: q, order: API_ORDERS[order] }));
+  const keys = query.data?.pages.flatMap(({ data }) => data);
+  const isLoading = query.isPending || query.isPlaceholderData;
   const most = useQuery(organizationQuery(id)).data?.max_api_keys;
-  const shown = (keys: readonly ApiKey[]) => {
-    const found = arrangeKeys(keys, search);
-    const description =
-      most === undefined ? countOf(keys.length, 'key') : `${formatCount(keys.length)} of ${countOf(most, 'key')}`;
-    if (keys.length === 0) {
-      return (
-        <Card>
-          <Empty title="No keys yet">
-            {mayCreate
-              ? 'Create one to send your first request. Its secret is shown once, together with a command to try it.'
-              : 'A developer of this organization can create one.'}
-          </Empty>
-        </Card>
-      );
-    }
+  if (keys?.length === 0 && q === undefined && !isLoading) {
     return (
-      <Card
-        flush
-        title="Live keys"
-        description={description}
-        actions={
-          <KeysToolbar
-            filter={search}
-            onChange={(changes) => void navigate({ search: (old) => ({ ...old, ...changes }), replace: true })}
-          />
-        }
-      >
-        <FoundKeys key={`${search.order} ${search.q}`} keys={found} />
+      <Card>
+        <Empty title="No keys yet">
+          {mayCreate
+            ? 'Create one to send your first request. Its secret is shown once, together with a command to try it.'
+            : 'A developer of this organization can create one.'}
+        </Empty>
       </Card>
     );
-  };
-  return <QueryView query={query}>{shown}</QueryView>;
+  }
+  return (
+    <Card
+      flush
+      title="Live keys"
+      description={isLoading ? 'Loading' : keys && numberOf(keys.length, query.hasNextPage, q, most)}
+      actions={
+        <KeysToolbar
+          filter={filter}
+          onChange={(changes) => void navigate({ search: (old) => ({ ...old, ...changes }), replace: true })}
+        />
+      }
+    >
+      <QueryView query={query}>
+        {() => <KeysTable label="Live keys" keys={keys ?? []} empty={<Empty title="No key matches" />} />}
+      </QueryView>
+      <LoadMore query={query} />
+    </Card>
+  );
 }
 
-/** An operator can allow thousands of keys, and a table of all of them takes seconds. */
-function FoundKeys({ keys }: { readonly keys: readonly ApiKey[] }) {
-  const [most, setMost] = useState(SHOWN_AT_ONCE);
-  return (
-    <>
-      <KeysTable label="Live keys" keys={keys.slice(0, most)} empty={<Empty title="No key matches" />} />
-      {keys.length > most && (
-        <div className="flex justify-center border-t p-3">
-          <Button onClick={() => setMost(most + SHOWN_AT_ONCE)}>Show more</Button>
-        </div>
-      )}
-    </>
-  );
+/** How many keys there are: "12 of 100 keys", "More than 100 keys found". */
+function numberOf(read: number, hasMore: boolean, q: string | undefined, most: number | undefined): string {
+  const start = hasMore ? 'More than ' : '';
+  if (q !== undefined) return `${start}${countOf(read, 'key')} found`;
+  return start + (most === undefined ? countOf(read, 'key') : `${formatCount(read)} of ${countOf(most, 'key')}`);
 }
 
 function RevokedKeys() {

@@ -1,3 +1,4 @@
+import { keySearchOf } from '../../api/key-search';
 import { SearchBox } from '../../ui/search-box';
 import { Select } from '../../ui/select';
 import { KEY_ORDERS, type KeyFilter } from './key-filter';
@@ -18,7 +19,7 @@ export function KeysToolbar({ filter, onChange }: KeysToolbarProps) {
         label="Search keys"
         placeholder="Name, id or last four"
         value={filter.q ?? ''}
-        onChange={(q) => onChange({ q: q === '' ? undefined : q })}
+        onChange={(text) => onChange({ q: keySearchOf(text) })}
       />
       <Select
         label="Order"

@@ -30,10 +30,17 @@ describe('what operators read of an organization', () => {
     );
     const second = await stage.client.call(stage.client.path('/keys'), { body: { name: 'old' } });
     await stage.client.call(stage.client.path(`/keys/${second.json.api_key.id}/revoke`), { method: 'POST' });
-    for (const list of ['/members', '/members?limit=1', '/keys', '/keys?status=active', '/keys?kind=playground']) {
+    const keyLists = [
+      '/keys',
+      '/keys?status=active',
+      '/keys?kind=playground',
+      '/keys?search=OL&revoked=true&order=name',
+    ];
+    for (const list of ['/members', '/members?limit=1', ...keyLists]) {
       const { json } = await operator.call(within(list));
       expect(json).toEqual((await stage.client.call(stage.client.path(list))).json);
     }
+    expect((await operator.call(within(keyLists.at(-1) ?? ''))).json.data).toHaveLength(1);
     const keys = await operator.call(within('/keys?status=active'));
     expect(keys.json.data).toEqual([expect.objectContaining({ id: created.json.api_key.id, name: 'ci' })]);
     expect(keys.text).not.toContain(created.json.key);
