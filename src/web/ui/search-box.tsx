@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-
-const PAUSE_MS = 300;
+import { TYPING_PAUSE_MS } from './use-settled';
 
 interface SearchBoxProps {
   readonly label: string;
@@ -30,7 +29,7 @@ export function SearchBox({ label, placeholder = label, value, onChange }: Searc
     const timer = window.setTimeout(() => {
       setSent(text.trim());
       latest.current(text.trim());
-    }, PAUSE_MS);
+    }, TYPING_PAUSE_MS);
     return () => window.clearTimeout(timer);
   }, [text, value]);
   return (

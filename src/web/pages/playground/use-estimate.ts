@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
 import type { components } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { playgroundKeyId } from '../../api/v1';
+import { useSettled } from '../../ui/use-settled';
 
 type Schemas = components['schemas'];
 
@@ -19,12 +19,7 @@ export function useEstimate(
   request: object,
   enabled: boolean,
 ) {
-  const text = JSON.stringify(request);
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = window.setTimeout(() => setSettled(text), QUIET_MS);
-    return () => window.clearTimeout(timer);
-  }, [text]);
+  const settled = useSettled(JSON.stringify(request), QUIET_MS);
   return useQuery({
     queryKey: ['organization', organizationId, 'explain', operation, settled],
     queryFn: async ({ signal }) =>
