@@ -46,11 +46,14 @@ const BEGINS = `starts_with(CAST(key.id AS text), lower(:search))
 
 const OLDER = '(key.created_at, key.id) < (CAST(:after AS timestamptz), CAST(:id AS uuid))';
 
+/** The day (UTC) on which a key was last used; NULL: never. Probes the primary key from its end. */
+export const LAST_USED_ON = `(SELECT max(w.window_start) FROM spend_window w
+      WHERE w.organization_id = key.organization_id AND w.scope = 2 AND w.scope_id = key.id)`;
+
 /** Numbers by which keys are sorted, highest first. Each subquery probes the primary key. */
 const RANKS = {
   /** In days, because a cursor holds integers. 0: never. */
-  last_used: `COALESCE((SELECT max(w.window_start) FROM spend_window w
-      WHERE w.organization_id = key.organization_id AND w.scope = 2 AND w.scope_id = key.id) - DATE '1970-01-01', 0)`,
+  last_used: `COALESCE(${LAST_USED_ON} - DATE '1970-01-01', 0)`,
   month_spent: `COALESCE((SELECT w.spent_micro FROM spend_window w
       WHERE w.organization_id = key.organization_id AND w.scope = 3 AND w.scope_id = key.id
         AND w.window_start = CAST(date_trunc('month', now() AT TIME ZONE 'UTC') AS date)), 0)`,

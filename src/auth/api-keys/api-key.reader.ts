@@ -4,7 +4,7 @@ import { CLOCK, type Clock } from '../../core/time/clock';
 import type { Micro } from '../../core/types/micro';
 import { toPage, type Page, type PageRequest } from '../../core/types/page';
 import { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
-import { listKeys, sortKeyOf, type ApiKeyFilter, type SortColumns } from './api-key-list';
+import { LAST_USED_ON, listKeys, sortKeyOf, type ApiKeyFilter, type SortColumns } from './api-key-list';
 import { toApiKeyRecord, type ApiKeyRecord } from './api-key-record';
 import { keyNotFound } from './api-key-rows';
 
@@ -46,21 +46,20 @@ interface UseRow {
   readonly last_used_on: string | null;
 }
 
-/** Each subquery probes the primary key, the last one from its end. Admitted requests create the budget windows. */
+/** Each join and subquery probes a primary key. Admitted requests create the budget windows. */
 const FIND_USE = `
-  SELECT k.id, k.created_by, u.email AS creator_email,
+  SELECT key.id, key.created_by, u.email AS creator_email,
          COALESCE(day.spent_micro, 0)::text AS day_spent, COALESCE(day.reserved_micro, 0)::text AS day_held,
          COALESCE(month.spent_micro, 0)::text AS month_spent, COALESCE(month.reserved_micro, 0)::text AS month_held,
-         (SELECT max(w.window_start)::text FROM spend_window w
-           WHERE w.organization_id = k.organization_id AND w.scope = 2 AND w.scope_id = k.id) AS last_used_on
-    FROM api_key k
-    LEFT JOIN organization_member m ON m.organization_id = k.organization_id AND m.user_id = k.created_by
+         ${LAST_USED_ON}::text AS last_used_on
+    FROM api_key key
+    LEFT JOIN organization_member m ON m.organization_id = key.organization_id AND m.user_id = key.created_by
     LEFT JOIN user_account u ON u.id = m.user_id
-    LEFT JOIN spend_window day ON day.organization_id = k.organization_id AND day.scope = 2 AND day.scope_id = k.id
+    LEFT JOIN spend_window day ON day.organization_id = key.organization_id AND day.scope = 2 AND day.scope_id = key.id
           AND day.window_start = (now() AT TIME ZONE 'UTC')::date
-    LEFT JOIN spend_window month ON month.organization_id = k.organization_id AND month.scope = 3 AND month.scope_id = k.id
+    LEFT JOIN spend_window month ON month.organization_id = key.organization_id AND month.scope = 3 AND month.scope_id = key.id
           AND month.window_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
-   WHERE k.id = ANY ($1::uuid[])`;
+   WHERE key.id = ANY ($1::uuid[])`;
 
 /** Keys as the dashboard shows them, with their usage. */
 @Injectable()
