@@ -29,13 +29,14 @@ export function discardUnreadBody(request: FastifyRequest, reply: FastifyReply):
   // Requests without a route have neither property.
   const isAuthenticated = request.context?.principal != null || request.caller != null;
   const limits = isAuthenticated ? AUTHENTICATED_DISCARD : ANONYMOUS_DISCARD;
+  // NaN when it is unknown: neither long nor short.
+  const lengthBytes = Number(headers['content-length']);
   // The connection cannot be reused after a body that is not read completely or was never requested. Clients and
   // shutdowns also end it with this response. In all other cases it can be reused, although Fastify closes it after
   // body errors.
-  const closes =
-    Number(headers['content-length']) > limits.bytes || headers.expect !== undefined || !reply.raw.shouldKeepAlive;
+  const closes = lengthBytes > limits.bytes || headers.expect !== undefined || !reply.raw.shouldKeepAlive;
   // The response may have to wait for earlier ones of the connection, while the body continues to arrive.
-  const isShort = Number(headers['content-length']) <= limits.bytes;
+  const isShort = lengthBytes <= limits.bytes;
   if (!isShort) pauseAfter(raw, limits.bytes);
   if (closes) {
     reply.header('connection', 'close');
